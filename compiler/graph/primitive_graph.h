@@ -1,0 +1,136 @@
+// PrimitiveGraph: the seam between the importer, the planner, the schedule and the cost model. Plain C++, no MLIR.
+//
+// A model is a list of primitives over values. A primitive says *how one element of its result is made* (a ScalarProgram
+// that reads operands through index maps) and of which kind that is; legality of fusion, coalescing, recompute cost,
+// thread mapping and the emitted code all derive from this one answer. Nothing here knows an ONNX operator's name.
+#ifndef LOCKSTITCH_COMPILER_GRAPH_PRIMITIVE_GRAPH_H
+#define LOCKSTITCH_COMPILER_GRAPH_PRIMITIVE_GRAPH_H
+
+#include "compiler/graph/dim.h"
+#include "compiler/graph/scalar_program.h"
+#include "runtime/program/library_call.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstitch {
+
+using ValueId = uint32_t;
+using PrimitiveId = uint32_t;
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+/// Element type and shape of a tensor. Layout is row-major.
+struct TensorType {
+  ElementType element = ElementType::F32;
+  Shape shape;
+  bool operator==(const TensorType &) const = default;
+  int64_t elements() const { return numElements(shape); }
+  int64_t bytes() const { return elements() * static_cast<int64_t>(byteSize(element)); }
+};
+std::string toString(const TensorType &type); // "f32[2x3]"
+
+/// Bytes of a constant: a handle into the mapped model, or owned here. Never copied on the way in.
+struct ConstantData {
+  const std::byte *data = nullptr;
+  size_t bytes = 0;
+  std::shared_ptr<const void> owner; // keeps `data` alive: a mapping of the file, or a vector
+  /// Makes an owned constant of `bytes` bytes.
+  static ConstantData own(std::vector<std::byte> bytes);
+};
+
+/// A tensor: an input of the model, a constant, or the result of a primitive.
+struct Value {
+  enum class Kind : uint8_t { Input, Constant, Result };
+  Kind kind = Kind::Input;
+  TensorType type;
+  std::string name;         // of the ONNX value where there is one
+  PrimitiveId producer = kNone; // Result
+  ConstantData constant;        // Constant
+};
+
+/// Where a primitive comes from. Every ONNX node has an entry; every node ends as part of a kernel, a library call, a view,
+/// folded, or merged into another (the invariant is tested).
+struct Origin {
+  enum class Fate : uint8_t { Pending, Primitive, Folded, Dead };
+  std::string node;   // node ID as INTERFACES.md defines it
+  std::string opType; // for messages only; nothing after the importer looks at it
+  bool isConstantNode = false;
+  Fate fate = Fate::Pending;
+};
+using OriginId = uint32_t;
+
+/// How a reduction folds the values that its body yields into its accumulators. Regions: `update` has arguments
+/// (accumulators..., values...) and yields accumulators; `combine` has (accumulators of the left..., of the right...) and
+/// yields accumulators; `finish` has (accumulators...) and yields the result. Argmax, Welford and online softmax fit.
+struct Reducer {
+  std::vector<ElementType> types;    // of the accumulators
+  std::vector<ScalarConstant> init;  // neutral elements
+  ScalarProgram update, combine, finish;
+  bool operator==(const Reducer &) const = default;
+
+  /// One accumulator in the compute type of `type`, `opcode` one of Add, Mul, Min, Max, And, Or; the result is cast to
+  /// `resultType`.
+  static Reducer simple(ScalarOpcode opcode, ElementType type, ElementType resultType);
+};
+
+/// One operation of the model on whole tensors.
+struct Primitive {
+  /// Pull: each element is computed from elements of the operands (elementwise, view, gather, pad, concat).
+  /// Reduce: as Pull, over extra dimensions that are folded away.  Library: opaque, a library does it.
+  enum class Kind : uint8_t { Pull, Reduce, Library };
+
+  Kind kind = Kind::Pull;
+  std::string name; // "ORIGIN/k", unique
+  std::vector<OriginId> origins;
+  std::vector<ValueId> operands;
+  ValueId result = kNone;
+
+  /// Iteration space: dimensions of the result, then (Reduce) the reduced ones.
+  Shape domain;
+  unsigned reducedDims = 0; // how many at the end of `domain` are folded away
+  ScalarProgram body;       // one result for Pull; the reducer's values for Reduce
+  Reducer reducer;          // Reduce
+  LibraryCall call;         // Library
+
+  unsigned resultRank() const { return domain.size() - reducedDims; }
+};
+
+/// The model: values and primitives in topological order (operands before users).
+class PrimitiveGraph {
+public:
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Primitive> primitives;
+  std::vector<ValueId> inputs, outputs; // outputs may name inputs, constants, or a value twice
+  std::vector<std::string> outputNames; // as the model calls them, beside `outputs`
+  std::vector<Origin> origins;
+  SymbolTable symbols;
+
+  ValueId addInput(std::string name, TensorType type);
+  ValueId addConstant(std::string name, TensorType type, ConstantData data);
+  /// Appends `primitive`, whose `result` is made here with `type`; returns the new value.
+  ValueId add(Primitive primitive, TensorType type, std::string valueName = {});
+
+  const TensorType &type(ValueId value) const { return values[value].type; }
+  /// Users of every value, in order, without repetition.
+  std::vector<std::vector<PrimitiveId>> users() const;
+  /// Checks every invariant (types, ranks, bounds of maps, order); returns what is wrong, or nothing.
+  std::optional<std::string> verify() const;
+};
+
+/// The graph as text, and back; constants' bytes are not part of it except when they are small (at most 8 elements).
+std::string toString(const PrimitiveGraph &graph);
+/// Returns false and sets `error` ("line 3: ...") on bad text. Large constants come back as zeros.
+bool parsePrimitiveGraph(std::string_view text, PrimitiveGraph &graph, std::string &error);
+
+/// Is it a reinterpretation of its only operand's bytes: same element type, same row-major order?
+bool isReshape(const PrimitiveGraph &graph, const Primitive &primitive);
+
+/// If it only moves elements of its one operand by an affine map (transpose, slice, expand): the view of the operand that it
+/// is, with strides over the result's dimensions.
+std::optional<StridedView> asStridedView(const PrimitiveGraph &graph, const Primitive &primitive);
+
+} // namespace lockstitch
+
+#endif // LOCKSTITCH_COMPILER_GRAPH_PRIMITIVE_GRAPH_H

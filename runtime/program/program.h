@@ -1,0 +1,117 @@
+// Program: a compiled model, as the compiler makes it and the runtime executes it. One TargetProgram per target over shared
+// constants. It is a plain value: the artifact (artifact.h) is its form on disk.
+#ifndef LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
+#define LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
+
+#include "runtime/program/element_type.h"
+#include "runtime/program/library_call.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstitch {
+
+/// Bytes that somebody keeps alive: a section of a mapped file, a constant of the mapped model, or memory of our own.
+struct Blob {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  static Blob own(std::vector<std::byte> bytes);
+};
+
+struct TensorInfo {
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::vector<int64_t> shape;
+  int64_t elements() const;
+  int64_t bytes() const;
+  bool operator==(const TensorInfo &) const = default;
+};
+
+/// A range of one of the program's memories. Offsets and sizes in bytes. Arena offsets are multiples of 256.
+struct BufferRef {
+  enum class Space : uint8_t { Input = 0, Output = 1, Constant = 2, Arena = 3 };
+  Space space = Space::Arena;
+  uint32_t index = 0; // which input, output or constant; 0 for the arena
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  bool operator==(const BufferRef &) const = default;
+};
+
+/// A buffer argument of a kernel, as launched.
+struct KernelArgument {
+  ElementType type = ElementType::F32;
+  int64_t elements = 0;
+  bool isOutput = false;
+  bool operator==(const KernelArgument &) const = default;
+};
+
+/// A distinct kernel of a target: equal code is compiled once and launched from many places.
+///
+/// Host ABI: extern "C" void symbol(void *const *args, int64_t rowBegin, int64_t rowEnd, void *scratch): executes the rows
+/// [rowBegin, rowEnd); `scratch` has `scratchBytes` bytes, 64-byte aligned, private to the call.
+/// PTX ABI: .entry symbol with one .u64 global pointer per argument.
+struct KernelCode {
+  std::string symbol;
+  uint64_t hash = 0; // of the stage program and schedule
+  std::vector<KernelArgument> arguments;
+  int64_t rows = 0;
+  // host
+  int64_t rowsPerTask = 1, scratchBytes = 0;
+  // PTX
+  std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  int64_t sharedBytes = 0; // dynamic shared memory
+  bool operator==(const KernelCode &) const = default;
+};
+
+/// One thing that a run does.
+struct Step {
+  enum class Kind : uint8_t { Launch = 0, Library = 1, Copy = 2 };
+  Kind kind = Kind::Launch;
+  std::string name;
+  std::vector<std::string> nodes;   // node IDs that it computes
+  std::vector<std::string> schemes; // Launch: packing thread warp block grid
+  std::vector<std::string> lineNodes; // Launch: node ID of `.loc` line i+1 ("" if none)
+  uint32_t kernel = 0;              // Launch: index into TargetProgram::kernels
+  LibraryCall library;              // Library
+  std::vector<BufferRef> args;      // Launch: one per argument. Library: operands, then the result. Copy: from, to
+  std::vector<std::string> argNames; // name of the tensor behind each argument
+  int64_t bytesRead = 0, bytesWritten = 0; // distinct bytes, the plan's view
+  double estimatedMicroseconds = 0;
+  double compileCpuMilliseconds = 0; // not part of the artifact
+};
+
+/// Everything that one target needs.
+struct TargetProgram {
+  std::string target; // "host", "x86-64-v3", "sm_90", ...
+  std::string requiredCpu; // host targets: the level or CPU name whose features the code uses
+  std::vector<std::string> requiredFeatures; // host targets: CPU flags that must be present, LLVM's names ("avx2")
+  std::vector<KernelCode> kernels;
+  std::vector<Step> prologue; // run once per loaded program
+  std::vector<Step> steps;
+  std::vector<BufferRef> outputs; // where each output of the model is found when it is not Space::Output itself
+  int64_t arenaBytes = 0;
+  int64_t floorKernels = 0;
+  Blob code;   // host: a shared object; sm_*: PTX text of all kernels in one module
+  Blob cubin;  // sm_*: assembled code, if an assembler was found
+};
+
+struct Program {
+  std::string model;
+  std::string compilerVersion;
+  uint64_t optionsHash = 0, planHash = 0;
+  std::string explorer;
+  int64_t totalNodes = 0; // nodes in the file but Constants
+  std::vector<TensorInfo> inputs, outputs, constantInfos;
+  std::vector<Blob> constants; // beside constantInfos
+  std::vector<TargetProgram> targets;
+
+  const TargetProgram *find(std::string_view target) const;
+};
+
+} // namespace lockstitch
+
+#endif // LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
