@@ -32,10 +32,14 @@ struct TensorInfo {
 };
 
 /// A range of one of the program's memories. Offsets and sizes in bytes. Arena offsets are multiples of 256.
+///
+/// The arena holds what one run makes and needs: a step reads only what an earlier step of the same run wrote. The workspace
+/// belongs to an execution context, is zero at first and keeps its content from run to run (counters of a grid-wide
+/// reduction, for example). What the prologue computes is kept in *computed constants* (see Program::constants).
 struct BufferRef {
-  enum class Space : uint8_t { Input = 0, Output = 1, Constant = 2, Arena = 3 };
+  enum class Space : uint8_t { Input = 0, Output = 1, Constant = 2, Arena = 3, Workspace = 4 };
   Space space = Space::Arena;
-  uint32_t index = 0; // which input, output or constant; 0 for the arena
+  uint32_t index = 0; // which input, output or constant; 0 for arena and workspace
   int64_t offset = 0;
   int64_t bytes = 0;
   bool operator==(const BufferRef &) const = default;
@@ -90,10 +94,11 @@ struct TargetProgram {
   std::string requiredCpu; // host targets: the level or CPU name whose features the code uses
   std::vector<std::string> requiredFeatures; // host targets: CPU flags that must be present, LLVM's names ("avx2")
   std::vector<KernelCode> kernels;
-  std::vector<Step> prologue; // run once per loaded program
+  std::vector<Step> prologue; // run once per loaded program, with an arena of its own; it writes computed constants
   std::vector<Step> steps;
   std::vector<BufferRef> outputs; // where each output of the model is found when it is not Space::Output itself
   int64_t arenaBytes = 0;
+  int64_t workspaceBytes = 0; // of Space::Workspace
   int64_t floorKernels = 0;
   Blob code;   // host: a shared object; sm_*: PTX text of all kernels in one module
   Blob cubin;  // sm_*: assembled code, if an assembler was found
@@ -106,7 +111,9 @@ struct Program {
   std::string explorer;
   int64_t totalNodes = 0; // nodes in the file but Constants
   std::vector<TensorInfo> inputs, outputs, constantInfos;
-  std::vector<Blob> constants; // beside constantInfos
+  /// Beside constantInfos. A blob without bytes whose info has some is a *computed constant*: the prologue of each target
+  /// writes it, once per loaded program; steps read it like any other.
+  std::vector<Blob> constants;
   std::vector<TargetProgram> targets;
 
   const TargetProgram *find(std::string_view target) const;
