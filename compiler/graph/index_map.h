@@ -7,11 +7,20 @@
 
 namespace lockstitch {
 
+/// lo <= expr <= hi.
+struct IndexConstraint {
+  IndexExpr expr;
+  int64_t lo = 0, hi = 0;
+  bool operator==(const IndexConstraint &) const = default;
+};
+
 /// (d0, ..., dn-1)[s0, ...] -> (e0, ..., em-1). The run-time variables s are values that the reading body computes; the
-/// operation that holds the map says which.
+/// operation that holds the map says which. Where a constraint does not hold (the border of a Pad, the other parts of a
+/// Concat) nothing is read and the element is zero.
 struct IndexMap {
   unsigned numDims = 0;
   std::vector<IndexExpr> results;
+  std::vector<IndexConstraint> constraints;
 
   bool operator==(const IndexMap &) const = default;
   bool isIdentity() const;

@@ -109,8 +109,10 @@ struct ScalarOp {
 
 /// Straight-line code in single-assignment form; operations refer to earlier ones only.
 ///
-/// Reads are never conditional: a body that reads outside of an operand for some coordinates (Pad, Concat) clamps the map
-/// into the operand and selects afterwards, so that every read is within bounds for every coordinate of the domain.
+/// Every read is within bounds for every coordinate of the domain that its map's constraints admit; elsewhere it yields zero
+/// and nothing is accessed (Pad, Concat: read under constraints, then select with InRange). Never write a clamp of an
+/// affine index with run-time variables: constraints keep vector loads and fusion possible. Run-time variables are for
+/// indices that come from data (Gather); those are clamped by the body.
 struct ScalarProgram {
   std::vector<ScalarOp> ops;
   std::vector<ScalarId> results;

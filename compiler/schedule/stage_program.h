@@ -40,7 +40,8 @@ struct StageBlock {
 
 enum class StageOpcode : uint8_t {
   Scalar,    // opcode of ScalarOp on args: everything but Argument and Read
-  Load,      // element of buffer argument `argument` at linear element offset `index`
+  Load,      // element of buffer argument `argument` at linear element offset `index`; where a guard does not hold nothing
+             // is accessed and the value is zero
   Store,     // args[0] into buffer argument `argument` at `index`; in a finish block: once per row
   TileLoad,  // column c of tile `tile`, as the same lane stored it
   TileStore, // args[0] into column c of tile `tile`
@@ -61,6 +62,7 @@ struct StageOp {
   ScalarOpcode scalar = ScalarOpcode::Constant;
   ScalarConstant constant;
   IndexExpr index; // Index, InRange, Load, Store
+  std::vector<IndexConstraint> guards; // Load: all must hold (see isGuardUniform for vectors)
   int64_t lo = 0, hi = 0;
 
   uint32_t argument = 0; // Load, Store
@@ -158,6 +160,9 @@ struct Access {
 };
 /// Classifies `offset` for vectors of `width` columns in a stage with `columns` columns.
 Access classifyAccess(const StageProgram &program, const IndexExpr &offset, int64_t columns, unsigned width);
+
+/// Is `guard` the same for all columns of an aligned group of `width` columns? Then one test serves the whole vector.
+bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard, int64_t columns, unsigned width);
 
 /// The program as text: what `--emit stages` prints.
 std::string toString(const StageProgram &program);
