@@ -225,7 +225,7 @@ std::optional<std::string> PrimitiveGraph::verify() const {
       continue;
     }
     const Reducer &reducer = primitive.reducer;
-    std::vector<ElementType> updateTypes = reducer.types, combineTypes = reducer.types;
+    std::vector<ElementType> updateTypes = reducer.types, combineTypes = reducer.types, finishTypes = reducer.types;
     for (ScalarId id : primitive.body.results)
       updateTypes.push_back(primitive.body[id].type);
     combineTypes.insert(combineTypes.end(), reducer.types.begin(), reducer.types.end());
@@ -233,7 +233,7 @@ std::optional<std::string> PrimitiveGraph::verify() const {
         reducer.combine.results.size() != reducer.types.size() || reducer.finish.results.size() != 1)
       return wrong("its reducer's regions do not fit its accumulators");
     for (auto [program, types] : {std::pair{&reducer.update, &updateTypes}, std::pair{&reducer.combine, &combineTypes},
-                                  std::pair{&reducer.finish, &reducer.types}})
+                                  std::pair{&reducer.finish, &finishTypes}})
       if (auto problem = verifyProgram(*this, primitive, *program, *types, false))
         return wrong("reducer: " + *problem);
     if (reducer.finish[reducer.finish.results[0]].type != result.element)

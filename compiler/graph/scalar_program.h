@@ -98,11 +98,11 @@ using ScalarId = uint32_t;
 struct ScalarOp {
   ScalarOpcode opcode;
   ElementType type; // of the value
-  std::vector<ScalarId> args;
-  ScalarConstant constant;  // Constant
-  uint32_t operand = 0;     // Read: operand of the primitive; Argument: position
-  IndexMap map;             // Read
-  IndexExpr index;          // Index, InRange
+  std::vector<ScalarId> args = {};
+  ScalarConstant constant = {}; // Constant
+  uint32_t operand = 0;         // Read: operand of the primitive; Argument: position
+  IndexMap map = {};            // Read
+  IndexExpr index = {};         // Index, InRange
   int64_t lo = 0, hi = 0;   // InRange
   bool operator==(const ScalarOp &) const = default;
 };

@@ -55,19 +55,19 @@ struct StageOp {
   StageOpcode opcode = StageOpcode::Scalar;
   StageValueId result = kNone;
   ElementType type = ElementType::F32; // of the result, or of the stored element
-  std::vector<StageValueId> args;
+  std::vector<StageValueId> args = {};
   PrimitiveId origin = kNone; // the primitive of the graph that defines the value: becomes the line of `.loc` (origin + 1)
 
   // Scalar
   ScalarOpcode scalar = ScalarOpcode::Constant;
-  ScalarConstant constant;
-  IndexExpr index; // Index, InRange, Load, Store
-  std::vector<IndexConstraint> guards; // Load: all must hold (see isGuardUniform for vectors)
+  ScalarConstant constant = {};
+  IndexExpr index = {}; // Index, InRange, Load, Store
+  std::vector<IndexConstraint> guards = {}; // Load: all must hold (see isGuardUniform for vectors)
   int64_t lo = 0, hi = 0;
 
   uint32_t argument = 0; // Load, Store
   uint32_t tile = 0;     // TileLoad, TileStore
-  std::shared_ptr<StageLoop> loop; // Loop
+  std::shared_ptr<StageLoop> loop = nullptr; // Loop
 
   bool operator==(const StageOp &) const;
 };
