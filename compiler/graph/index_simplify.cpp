@@ -5,6 +5,7 @@
 //   (c*A + R) mod c       = R mod c
 //   R floordiv c          = k  if k*c <= R < (k+1)*c  the ranges decide
 //   (g*X + r) floordiv c  = (X + r floordiv g) floordiv (c/g)    g the common divisor of the terms and c
+//   (g*X + R) floordiv c  = X floordiv (c/g)   if 0 <= R < g and g divides c; likewise (g*X + R) mod c = g*(X mod c/g) + R
 //   (x floordiv a) floordiv b = x floordiv (a*b);  (x mod ab) floordiv a = (x floordiv a) mod b;  (x mod ab) mod b = x mod b
 // and a sum recombines  k*m*(x floordiv m) + k*(x mod m) = k*x.  Together these undo every chain of reshapes.
 #include "compiler/graph/index_expr.h"
@@ -130,6 +131,23 @@ int64_t commonDivisor(const LinearForm &form, int64_t with) {
   return divisor;
 }
 
+/// Finds g > 1 dividing `divisor` such that form = g*high + low with 0 <= low < g; false when there is none.
+bool splitSmallRemainder(const LinearForm &form, int64_t divisor, const IndexRanges &ranges, int64_t &g,
+                         LinearForm &high, LinearForm &low) {
+  for (const auto &[atom, coefficient] : form.terms) {
+    g = std::gcd(coefficient, divisor);
+    if (g <= 1 || g == divisor)
+      continue;
+    high = {};
+    low = {};
+    splitByDivisor(form, g, high, low);
+    Interval range = rangeOfForm(low, ranges);
+    if (!high.terms.empty() && range.low >= 0 && range.high < g)
+      return true;
+  }
+  return false;
+}
+
 LinearForm floorDivForm(const LinearForm &form, int64_t divisor, const IndexRanges &ranges);
 LinearForm modForm(const LinearForm &form, int64_t divisor, const IndexRanges &ranges);
 void recombine(LinearForm &form, const IndexRanges &ranges);
@@ -153,6 +171,12 @@ LinearForm floorDivForm(const LinearForm &form, int64_t divisor, const IndexRang
     for (const auto &[atom, coefficient] : rest.terms)
       addTerm(reduced, atom, coefficient / g);
     addScaled(result, floorDivForm(reduced, divisor / g, ranges), 1);
+    return result;
+  }
+  int64_t g;
+  LinearForm high, low;
+  if (splitSmallRemainder(rest, divisor, ranges, g, high, low)) {
+    addScaled(result, floorDivForm(high, divisor / g, ranges), 1);
     return result;
   }
   if (isSingleAtom(rest, IndexExpr::Kind::FloorDiv)) {
@@ -192,6 +216,13 @@ LinearForm modForm(const LinearForm &form, int64_t divisor, const IndexRanges &r
       addTerm(reduced, atom, coefficient / g);
     result.constant = rest.constant - reduced.constant * g;
     addScaled(result, modForm(reduced, divisor / g, ranges), g);
+    return result;
+  }
+  int64_t g;
+  LinearForm high, low;
+  if (splitSmallRemainder(rest, divisor, ranges, g, high, low)) {
+    result = low;
+    addScaled(result, modForm(high, divisor / g, ranges), g);
     return result;
   }
   if (isSingleAtom(rest, IndexExpr::Kind::Mod) && rest.terms[0].first.rhs().value() % divisor == 0)
