@@ -7,6 +7,7 @@
 
 #include "runtime/program/element_type.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +54,16 @@ struct LibraryCall {
   ConvCall conv;
   bool operator==(const LibraryCall &) const = default;
 };
+
+/// Operands and the result.
+size_t operandCount(const LibraryCall &call);
+
+/// Element type of the operands and the result.
+ElementType operandType(const LibraryCall &call);
+
+/// Bytes that operand `index` (the result is the last) spans in its buffer, counted from the buffer's begin. -1 if there is
+/// no such operand, the call contradicts itself (ranks, negative extents or strides), or the size overflows.
+int64_t operandBytes(const LibraryCall &call, size_t index);
 
 } // namespace lockstitch
 

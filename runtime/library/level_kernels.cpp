@@ -1,0 +1,277 @@
+// Compiled once per CPU level, with LOCKSTITCH_LEVEL (an identifier) and LOCKSTITCH_LEVEL_NAME (a string) defined.
+//
+// Everything in this file must end up in a name of its own per level: if an inline function of Eigen or of the standard
+// library were emitted here under its usual name, the linker might keep the copy with AVX-512 for the whole program.
+// Hence `Eigen` itself is renamed, our code has internal linkage, and a test looks at the symbols of the objects.
+#define LOCKSTITCH_JOIN2(a, b) a##b
+#define LOCKSTITCH_JOIN(a, b) LOCKSTITCH_JOIN2(a, b)
+#define Eigen LOCKSTITCH_JOIN(LockstitchEigen_, LOCKSTITCH_LEVEL)
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_NO_IO
+#include <Eigen/Core>
+
+#include "runtime/library/level_kernels.h"
+#include "runtime/program/float16.h"
+
+#include <cstring>
+#include <type_traits>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace lockstitch::library {
+namespace {
+
+template <typename T, int A, int B> void gemmOrdered(const GemmTask<T> &t) {
+  using MatrixA = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, A>;
+  using MatrixB = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, B>;
+  using MatrixC = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Stride = Eigen::OuterStride<>;
+  Eigen::Map<const MatrixA, 0, Stride> a(t.a, t.m, t.k, Stride(A == Eigen::RowMajor ? t.aRow : t.aColumn));
+  Eigen::Map<const MatrixB, 0, Stride> b(t.b, t.k, t.n, Stride(B == Eigen::RowMajor ? t.bRow : t.bColumn));
+  Eigen::Map<MatrixC, 0, Stride> c(t.c, t.m, t.n, Stride(t.cRow));
+  if (!t.accumulate)
+    c.setZero();
+  c.noalias() += (t.alpha * a) * b;
+}
+
+template <typename T> void gemm(const GemmTask<T> &task) {
+  GemmTask<T> t = task;
+  if (t.cColumn != 1) { // column-major result: compute its transpose
+    auto swap = [](auto &x, auto &y) {
+      auto z = x;
+      x = y;
+      y = z;
+    };
+    swap(t.m, t.n);
+    swap(t.a, t.b);
+    swap(t.aRow, t.bColumn);
+    swap(t.aColumn, t.bRow);
+    swap(t.cRow, t.cColumn);
+  }
+  constexpr int row = Eigen::RowMajor, column = Eigen::ColMajor;
+  if (t.aColumn == 1)
+    t.bColumn == 1 ? gemmOrdered<T, row, row>(t) : gemmOrdered<T, row, column>(t);
+  else
+    t.bColumn == 1 ? gemmOrdered<T, column, row>(t) : gemmOrdered<T, column, column>(t);
+}
+
+/// The positions `o` in [0, out) whose input position o * stride + shift lies in [0, in): [begin, end).
+void validRange(int64_t in, int64_t out, int64_t stride, int64_t shift, int64_t &begin, int64_t &end) {
+  begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  end = shift >= in ? 0 : (in - shift + stride - 1) / stride;
+  if (end > out)
+    end = out;
+  if (begin > end)
+    begin = end;
+}
+
+template <typename T> void directConv(const DirectConvTask<T> &t) {
+  for (int64_t o0 = 0; o0 < t.out[0]; ++o0)
+    for (int64_t o1 = 0; o1 < t.out[1]; ++o1) {
+      T *row = t.result + (o0 * t.out[1] + o1) * t.out[2];
+      for (int64_t o2 = 0; o2 < t.out[2]; ++o2)
+        row[o2] = t.init;
+      for (int64_t k0 = 0; k0 < t.kernel[0]; ++k0) {
+        int64_t i0 = o0 * t.stride[0] + k0 * t.dilation[0] - t.pad[0];
+        if (i0 < 0 || i0 >= t.in[0])
+          continue;
+        for (int64_t k1 = 0; k1 < t.kernel[1]; ++k1) {
+          int64_t i1 = o1 * t.stride[1] + k1 * t.dilation[1] - t.pad[1];
+          if (i1 < 0 || i1 >= t.in[1])
+            continue;
+          const T *line = t.input + (i0 * t.in[1] + i1) * t.in[2];
+          const T *taps = t.filter + (k0 * t.kernel[1] + k1) * t.kernel[2];
+          for (int64_t k2 = 0; k2 < t.kernel[2]; ++k2) {
+            int64_t shift = k2 * t.dilation[2] - t.pad[2], begin, end;
+            validRange(t.in[2], t.out[2], t.stride[2], shift, begin, end);
+            const T tap = taps[k2];
+            if (t.stride[2] == 1) {
+              for (int64_t o2 = begin; o2 < end; ++o2)
+                row[o2] += tap * line[o2 + shift];
+            } else {
+              for (int64_t o2 = begin; o2 < end; ++o2)
+                row[o2] += tap * line[o2 * t.stride[2] + shift];
+            }
+          }
+        }
+      }
+    }
+}
+
+/// One line of outputs (same o0, o1; o2 in [from, from + count)) of one row of the column matrix.
+template <typename T>
+void im2colLine(const DirectConvTask<T> &g, const T *plane, const int64_t (&k)[3], int64_t o0, int64_t o1, int64_t from,
+                int64_t count, T *target) {
+  int64_t i0 = o0 * g.stride[0] + k[0] * g.dilation[0] - g.pad[0];
+  int64_t i1 = o1 * g.stride[1] + k[1] * g.dilation[1] - g.pad[1];
+  int64_t shift = k[2] * g.dilation[2] - g.pad[2], begin = 0, end = 0;
+  if (i0 >= 0 && i0 < g.in[0] && i1 >= 0 && i1 < g.in[1])
+    validRange(g.in[2], g.out[2], g.stride[2], shift, begin, end);
+  auto clamp = [&](int64_t position) { return position < from ? from : position > from + count ? from + count : position; };
+  begin = clamp(begin);
+  end = clamp(end);
+  const T *line = plane + (i0 * g.in[1] + i1) * g.in[2]; // only used where begin < end
+  for (int64_t o = from; o < begin; ++o)
+    target[o - from] = T(0);
+  if (g.stride[2] == 1) {
+    if (begin < end)
+      std::memcpy(target + (begin - from), line + begin + shift, (end - begin) * sizeof(T));
+  } else {
+    for (int64_t o = begin; o < end; ++o)
+      target[o - from] = line[o * g.stride[2] + shift];
+  }
+  for (int64_t o = end; o < from + count; ++o)
+    target[o - from] = T(0);
+}
+
+template <typename T> void im2col(const Im2ColTask<T> &t) {
+  const DirectConvTask<T> &g = t.geometry;
+  T *target = t.column;
+  for (int64_t channel = 0; channel < t.channels; ++channel) {
+    const T *plane = g.input + channel * g.in[0] * g.in[1] * g.in[2];
+    int64_t k[3];
+    for (k[0] = 0; k[0] < g.kernel[0]; ++k[0])
+      for (k[1] = 0; k[1] < g.kernel[1]; ++k[1])
+        for (k[2] = 0; k[2] < g.kernel[2]; ++k[2])
+          for (int64_t done = 0; done < t.count;) {
+            int64_t position = t.first + done, o2 = position % g.out[2], line = position / g.out[2];
+            int64_t count = g.out[2] - o2 < t.count - done ? g.out[2] - o2 : t.count - done;
+            im2colLine(g, plane, k, line / g.out[1], line % g.out[1], o2, count, target);
+            target += count;
+            done += count;
+          }
+  }
+}
+
+// --- Conversions between storage and compute types ---
+
+struct Half {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+
+template <typename T, typename S> T decode(S value) {
+  if constexpr (std::is_same_v<S, Half>) {
+#if defined(__F16C__)
+    return _cvtsh_ss(value.bits);
+#else
+    return halfToFloat(value.bits);
+#endif
+  } else if constexpr (std::is_same_v<S, BFloat16>) {
+    uint32_t bits = static_cast<uint32_t>(value.bits) << 16;
+    float result;
+    __builtin_memcpy(&result, &bits, sizeof result);
+    return result;
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <typename S, typename T> S encode(T value) {
+  if constexpr (std::is_same_v<S, Half>) {
+#if defined(__F16C__)
+    return {static_cast<uint16_t>(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT))};
+#else
+    return {floatToHalf(value)};
+#endif
+  } else if constexpr (std::is_same_v<S, BFloat16>) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    bool nan = (bits & 0x7fffffff) > 0x7f800000;
+    uint16_t rounded = static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+    return {nan ? uint16_t{0x7fff} : rounded};
+  } else {
+    return static_cast<S>(value);
+  }
+}
+
+/// Calls use(S*) with the storage type behind `type`; only those that belong to the compute type T.
+template <typename T, typename Use> void withStorage(ElementType type, Use use) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (type == ElementType::F32)
+      use(static_cast<float *>(nullptr));
+    else if (type == ElementType::F16)
+      use(static_cast<Half *>(nullptr));
+    else if (type == ElementType::BF16)
+      use(static_cast<BFloat16 *>(nullptr));
+  } else if constexpr (std::is_same_v<T, double>) {
+    use(static_cast<double *>(nullptr));
+  } else if constexpr (std::is_same_v<T, uint32_t>) {
+    if (type == ElementType::I8)
+      use(static_cast<int8_t *>(nullptr));
+    else if (type == ElementType::U8)
+      use(static_cast<uint8_t *>(nullptr));
+    else if (type == ElementType::I16)
+      use(static_cast<int16_t *>(nullptr));
+    else if (type == ElementType::U16)
+      use(static_cast<uint16_t *>(nullptr));
+    else
+      use(static_cast<uint32_t *>(nullptr));
+  } else {
+    use(static_cast<uint64_t *>(nullptr));
+  }
+}
+
+template <typename T> void load(const StoredMatrix &source, int64_t rows, int64_t columns, T *target) {
+  withStorage<T>(source.type, [&]<typename S>(S *) {
+    const S *data = static_cast<const S *>(source.data);
+    if (source.columnStride == 1) {
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          target[i * columns + j] = decode<T>(data[i * source.rowStride + j]);
+      return;
+    }
+    // Tiles of 16 x 16: with a large column stride each line of the cache is used for several rows.
+    for (int64_t i0 = 0; i0 < rows; i0 += 16)
+      for (int64_t j0 = 0; j0 < columns; j0 += 16)
+        for (int64_t i = i0; i < i0 + 16 && i < rows; ++i)
+          for (int64_t j = j0; j < j0 + 16 && j < columns; ++j)
+            target[i * columns + j] = decode<T>(data[i * source.rowStride + j * source.columnStride]);
+  });
+}
+
+template <typename T>
+void scaled(const StoredMatrix &source, T scale, int64_t rows, int64_t columns, T *target, int64_t rowStride,
+            int64_t columnStride) {
+  const T *data = static_cast<const T *>(source.data);
+  for (int64_t i = 0; i < rows; ++i) {
+    const T *from = data + i * source.rowStride;
+    T *to = target + i * rowStride;
+    if (columnStride == 1 && source.columnStride == 1) {
+      for (int64_t j = 0; j < columns; ++j)
+        to[j] = scale * from[j];
+    } else {
+      for (int64_t j = 0; j < columns; ++j)
+        to[j * columnStride] = scale * from[j * source.columnStride];
+    }
+  }
+}
+
+template <typename T>
+void store(const T *source, const StoredMatrix &addend, T scale, int64_t rows, int64_t columns, void *target,
+           ElementType type, int64_t rowStride, int64_t columnStride) {
+  withStorage<T>(type, [&]<typename S>(S *) {
+    S *to = static_cast<S *>(target);
+    const S *add = static_cast<const S *>(addend.data);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        T value = source[i * columns + j];
+        if (add)
+          value += scale * decode<T>(add[i * addend.rowStride + j * addend.columnStride]);
+        to[i * rowStride + j * columnStride] = encode<S>(value);
+      }
+  });
+}
+
+template <typename T> constexpr TypedKernels<T> kKernels{gemm<T>, directConv<T>, im2col<T>, load<T>, scaled<T>, store<T>};
+
+} // namespace
+
+extern const LevelKernels LOCKSTITCH_JOIN(kLevelKernels_, LOCKSTITCH_LEVEL);
+const LevelKernels LOCKSTITCH_JOIN(kLevelKernels_, LOCKSTITCH_LEVEL){LOCKSTITCH_LEVEL_NAME, kKernels<float>, kKernels<double>,
+                                                                     kKernels<uint32_t>, kKernels<uint64_t>};
+
+} // namespace lockstitch::library
