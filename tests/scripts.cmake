@@ -55,6 +55,11 @@ if(TARGET lockstitch AND NOT LOCKSTITCH_SANITIZE)
     COMMAND ${tests}/models/run.sh check.py --lockstitch $<TARGET_FILE:lockstitch>
             --work ${CMAKE_BINARY_DIR}/models/simulator --ways simulator --case batch_1 magika)
 
+  if(TARGET magika)
+    lockstitch_script_test(models.magika.example LABELS models
+      COMMAND ${tests}/models/run.sh check_example.py $<TARGET_FILE:magika>)
+  endif()
+
   # Unit tests again, under the sanitizers, in a build of their own.
   foreach(room cost_model runtime simulator frontends)
     lockstitch_script_test(sanitizers.${room} LABELS sanitizer TIMEOUT 3600 COST 100
