@@ -24,6 +24,17 @@ lockstitch_script_test(layering.includes_finds_faults LABELS layering
 lockstitch_script_test(layering.targets LABELS layering COMMAND ${tests}/layering/check_targets.sh ${CMAKE_SOURCE_DIR}/cmake)
 lockstitch_script_test(docs.links LABELS docs COMMAND ${LOCKSTITCH_PYTHON} ${tests}/docs/check_links.py)
 
+lockstitch_script_test(docs.check_walk_accepts LABELS docs
+  COMMAND ${LOCKSTITCH_PYTHON} ${tests}/docs/check_walk.py ${tests}/docs/inputs/right.md)
+foreach(wrong wrong fails)
+  lockstitch_script_test(docs.check_walk_refuses_${wrong} LABELS docs
+    COMMAND ${LOCKSTITCH_PYTHON} ${tests}/docs/check_walk.py ${tests}/docs/inputs/${wrong}.md)
+  set_tests_properties(docs.check_walk_refuses_${wrong} PROPERTIES PASS_REGULAR_EXPRESSION "1 blocks, 1 faults")
+endforeach()
+lockstitch_script_test(numerics.runner LABELS workloads COMMAND ${LOCKSTITCH_PYTHON} ${tests}/numerics/run_workloads_test.py)
+
+lockstitch_script_test(dev.verbs LABELS dev COMMAND ${tests}/dev/dev_test.sh)
+
 # Only where this build has the whole line; sanitizer builds test their rooms without it.
 if(TARGET lockstitch AND NOT LOCKSTITCH_SANITIZE)
   if(EXISTS ${CMAKE_SOURCE_DIR}/docs/walk.md)

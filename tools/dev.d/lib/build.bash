@@ -3,11 +3,12 @@
 
 lockstitch=build/release/bin/lockstitch
 
-# configure PRESET [OPTIONS...]: only when there is no build yet, or when options change it; ninja itself sees edited files.
+# configure PRESET [OPTIONS...]: only when there is no build yet, the presets changed, or options are given; ninja itself sees
+# edited CMake files.
 configure() {
   local preset=$1
   shift
-  if [[ ! -f build/$preset/build.ninja || $# -gt 0 ]]; then
+  if [[ ! -f build/$preset/build.ninja || CMakePresets.json -nt build/$preset/build.ninja || $# -gt 0 ]]; then
     step "Configuring build/$preset" cmake --preset "$preset" "$@"
   fi
 }
