@@ -11,6 +11,7 @@
 #include "compiler/graph/evaluate_library.h"
 #include "compiler/graph/evaluate_scalar.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lockstitch {

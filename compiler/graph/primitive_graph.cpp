@@ -100,6 +100,31 @@ bool isReshape(const PrimitiveGraph &graph, const Primitive &primitive) {
          linearize(IndexMap::identity(primitive.domain.size()).results, to.shape, ranges);
 }
 
+ValueId storageRoot(const PrimitiveGraph &graph, ValueId value) {
+  if (value < graph.storageRoots.size())
+    return graph.storageRoots[value];
+  while (graph.values[value].kind == Value::Kind::Result) {
+    const Primitive &primitive = graph.primitives[graph.values[value].producer];
+    if (!isReshape(graph, primitive))
+      break;
+    value = primitive.operands[0];
+  }
+  return value;
+}
+
+void computeStorageRoots(PrimitiveGraph &graph) {
+  std::vector<ValueId> roots(graph.values.size());
+  for (ValueId value = 0; value < roots.size(); ++value) {
+    roots[value] = value;
+    if (graph.values[value].kind != Value::Kind::Result)
+      continue;
+    const Primitive &primitive = graph.primitives[graph.values[value].producer];
+    if (isReshape(graph, primitive))
+      roots[value] = roots[primitive.operands[0]]; // operands come first
+  }
+  graph.storageRoots = std::move(roots);
+}
+
 std::optional<StridedView> asStridedView(const PrimitiveGraph &graph, const Primitive &primitive) {
   if (primitive.kind != Primitive::Kind::Pull || primitive.operands.size() != 1)
     return std::nullopt;

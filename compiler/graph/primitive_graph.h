@@ -106,6 +106,8 @@ public:
   std::vector<std::string> outputNames; // as the model calls them, beside `outputs`
   std::vector<Origin> origins;
   SymbolTable symbols;
+  /// Storage root of every value (see storageRoot), once computeStorageRoots() has run; empty before.
+  std::vector<ValueId> storageRoots;
 
   ValueId addInput(std::string name, TensorType type);
   ValueId addConstant(std::string name, TensorType type, ConstantData data);
@@ -126,6 +128,11 @@ bool parsePrimitiveGraph(std::string_view text, PrimitiveGraph &graph, std::stri
 
 /// Is it a reinterpretation of its only operand's bytes: same element type, same row-major order?
 bool isReshape(const PrimitiveGraph &graph, const Primitive &primitive);
+
+/// A value's bytes lie where its storage root's bytes lie: reshapes have no storage of their own.
+ValueId storageRoot(const PrimitiveGraph &graph, ValueId value);
+/// Remembers all roots; call it when the graph is final.
+void computeStorageRoots(PrimitiveGraph &graph);
 
 /// If it only moves elements of its one operand by an affine map (transpose, slice, expand): the view of the operand that it
 /// is, with strides over the result's dimensions.

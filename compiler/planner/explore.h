@@ -1,0 +1,22 @@
+// The fusion explorer: from a primitive graph to a plan.
+#ifndef LOCKSTITCH_COMPILER_PLANNER_EXPLORE_H
+#define LOCKSTITCH_COMPILER_PLANNER_EXPLORE_H
+
+#include "compiler/planner/plan.h"
+#include "compiler/schedule/choose_schedule.h"
+
+namespace lockstitch {
+
+struct PlannerOptions {
+  Explorer explorer = Explorer::FusionStitching;
+  ScheduleTarget target;
+  /// A kernel takes at most this many primitives.
+  size_t maxMembers = 400;
+};
+
+/// Plans `graph` (storage roots computed). Every decision carries its reason.
+Plan explore(const PrimitiveGraph &graph, const PlannerOptions &options);
+
+} // namespace lockstitch
+
+#endif // LOCKSTITCH_COMPILER_PLANNER_EXPLORE_H

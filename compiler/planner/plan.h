@@ -1,0 +1,66 @@
+// Plan: which primitives become one kernel, which are library calls, in which order, and why.
+#ifndef LOCKSTITCH_COMPILER_PLANNER_PLAN_H
+#define LOCKSTITCH_COMPILER_PLANNER_PLAN_H
+
+#include "compiler/graph/primitive_graph.h"
+
+#include <string>
+#include <vector>
+
+namespace lockstitch {
+
+/// One step of the plan.
+struct PlanStep {
+  enum class Kind : uint8_t { Kernel, Library };
+  Kind kind = Kind::Kernel;
+  bool prologue = false;             // depends on constants only: run once
+  std::vector<PrimitiveId> members;  // in topological order; one for Library
+  std::vector<ValueId> outputs;      // storage roots that others read, in order; the result for Library
+  bool operator==(const PlanStep &) const = default;
+};
+
+/// Why two neighbours are, or are not, one kernel.
+struct Decision {
+  PrimitiveId a = kNone, b = kNone; // a feeds b, or both read one value
+  bool merged = false;
+  bool byProfit = false; // else by legality
+  std::string reason;
+};
+
+struct Plan {
+  std::vector<PlanStep> steps; // in an order that can be executed
+  std::vector<Decision> decisions;
+
+  /// Kernels of the steps that run on every inference.
+  int64_t numKernels() const;
+};
+
+enum class Explorer : uint8_t {
+  FusionStitching, // the planner of this compiler
+  Xla,             // producer-consumer rules only, for comparison: later
+  None,            // every primitive its own kernel
+};
+
+/// Orders `steps` (each a set of primitives that is convex together) so that every step follows what it reads; the order is
+/// the same on every run. Returns false if they are not acyclic.
+bool orderSteps(const PrimitiveGraph &graph, std::vector<PlanStep> &steps);
+
+/// Fills the outputs of every kernel step: the storage roots made in it that another step or the caller reads.
+void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps);
+
+/// Number of depths of library calls (longest path) at which there is memory-intensive work.
+int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan);
+
+/// Text form, for `--emit plan` and `--plan`:
+///
+///   kernel "Softmax#0/0" "Softmax#0/1" ...      the members, by name
+///   library "MatMul#0/0"
+std::string toString(const PrimitiveGraph &graph, const Plan &plan);
+
+/// The reverse. Every primitive that is not a reshape must be named exactly once; reshapes may be left out. Returns false
+/// and sets `error` ("line 3: ...").
+bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, std::string &error);
+
+} // namespace lockstitch
+
+#endif // LOCKSTITCH_COMPILER_PLANNER_PLAN_H

@@ -1,0 +1,303 @@
+#include "compiler/schedule/instance_graph.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lockstitch {
+namespace {
+
+uint64_t combine(uint64_t seed, uint64_t value) { return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 31); }
+
+bool isExpensive(ScalarOpcode opcode) {
+  switch (opcode) {
+  case ScalarOpcode::Exp:
+  case ScalarOpcode::Log:
+  case ScalarOpcode::Sin:
+  case ScalarOpcode::Cos:
+  case ScalarOpcode::Tanh:
+  case ScalarOpcode::Erf:
+  case ScalarOpcode::Pow:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Names a primitive in a message by its node.
+std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
+  const Primitive &primitive = graph.primitives[id];
+  return primitive.origins.empty() ? primitive.name : graph.origins[primitive.origins.front()].node;
+}
+
+} // namespace
+
+InstanceGraph::InstanceGraph(const PrimitiveGraph &graph, const KernelSpec &spec, const StageOptions &options,
+                             int64_t rows)
+    : rows(rows), graph(graph), spec(spec), options(options), position(graph.primitives.size(), -1),
+      cooperative(graph.primitives.size(), false) {
+  for (size_t i = 0; i < spec.members.size(); ++i)
+    position[spec.members[i]] = static_cast<int>(i);
+}
+
+IndexRanges InstanceGraph::ranges(int64_t columns) const {
+  StageProgram program;
+  program.rows = rows;
+  program.loopTrips = loopTrips;
+  return program.ranges(columns);
+}
+
+IndexMap InstanceGraph::rowMap(const Shape &shape) const {
+  IndexMap row;
+  row.numDims = 2;
+  row.results = {IndexExpr::dim(kRowDim)};
+  return compose(IndexMap::delinearize(shape), row, ranges(1));
+}
+
+Dependence InstanceGraph::dependenceOf(const IndexExpr &expr) const {
+  switch (expr.kind()) {
+  case IndexExpr::Kind::Constant:
+    return {};
+  case IndexExpr::Kind::Dim:
+    if (expr.position() == kRowDim)
+      return {};
+    if (expr.position() == kColumnDim)
+      return {true, 0};
+    return {false, 1ull << (expr.position() - kFirstLoopDim)};
+  case IndexExpr::Kind::Runtime:
+    return runtimeVariables[expr.position()].dependence;
+  default:
+    return dependenceOf(expr.lhs()) | dependenceOf(expr.rhs());
+  }
+}
+
+Dependence InstanceGraph::dependenceOf(const IndexMap &map) const {
+  Dependence dependence;
+  for (const IndexExpr &result : map.results)
+    dependence = dependence | dependenceOf(result);
+  for (const IndexConstraint &constraint : map.constraints)
+    dependence = dependence | dependenceOf(constraint.expr);
+  return dependence;
+}
+
+InstanceId InstanceGraph::refuse(bool byProfit, std::string reason) {
+  if (refusal.reason.empty())
+    refusal = {byProfit, std::move(reason)};
+  return kNone;
+}
+
+InstanceId InstanceGraph::find(uint64_t key, const Instance &like) const {
+  auto [first, last] = table.equal_range(key);
+  for (auto at = first; at != last; ++at) {
+    const Instance &other = instances[at->second];
+    if (other.kind == like.kind && other.value == like.value && other.primitive == like.primitive &&
+        other.map == like.map && other.offset == like.offset && other.guards == like.guards &&
+        (!like.dependence.column || other.columns == like.columns))
+      return at->second;
+  }
+  return kNone;
+}
+
+InstanceId InstanceGraph::add(uint64_t key, Instance instance) {
+  if (instances.size() >= options.maxInstances)
+    return refuse(false, "its values are read at more than " + std::to_string(options.maxInstances) +
+                             " places; computing them anew at each would multiply the work");
+  InstanceId id = static_cast<InstanceId>(instances.size());
+  instances.push_back(std::move(instance));
+  table.emplace(key, id);
+  return id;
+}
+
+InstanceId InstanceGraph::load(ValueId value, const IndexMap &map, int64_t columns, int level) {
+  Instance instance;
+  instance.kind = Instance::Kind::Load;
+  instance.value = storageRoot(graph, value);
+  instance.offset = linearize(map.results, graph.type(value).shape, ranges(columns));
+  instance.guards = map.constraints;
+  instance.dependence = dependenceOf(map);
+  instance.columns = columns;
+  instance.level = level;
+  instance.readsMemory = true;
+  uint64_t key = combine(instance.value, instance.offset.hash());
+  if (InstanceId known = find(key, instance); known != kNone)
+    return known;
+  return add(key, std::move(instance));
+}
+
+InstanceId InstanceGraph::get(ValueId value, const IndexMap &map, int64_t columns, int level) {
+  PrimitiveId primitive = graph.values[value].producer;
+  if (!isMember(primitive))
+    return load(value, map, columns, level);
+  if (graph.primitives[primitive].kind == Primitive::Kind::Reduce)
+    return reduction(primitive, map, columns, level);
+
+  Instance instance;
+  instance.kind = Instance::Kind::Pull;
+  instance.value = value;
+  instance.primitive = primitive;
+  instance.map = map;
+  instance.dependence = dependenceOf(map);
+  instance.columns = columns;
+  instance.level = level;
+  uint64_t key = combine(combine(value, map.hash()), 1);
+  if (InstanceId known = find(key, instance); known != kNone)
+    return known;
+  if (!checkRecompute(instance, graph.primitives[primitive]))
+    return kNone;
+  InstanceId id = add(key, std::move(instance));
+  return id != kNone && readOperands(id) ? id : kNone;
+}
+
+/// Is this instance evaluated much more often than its primitive has elements, and dear?
+bool InstanceGraph::checkRecompute(const Instance &instance, const Primitive &primitive) {
+  int64_t elements = std::max<int64_t>(graph.type(primitive.result).elements(), 1);
+  double evaluations = static_cast<double>(rows) * (instance.dependence.column ? instance.columns : 1);
+  for (size_t i = 0; i < loopTrips.size(); ++i)
+    if (instance.dependence.loops >> i & 1)
+      evaluations *= static_cast<double>(loopTrips[i]);
+  if (evaluations <= 4.0 * static_cast<double>(elements))
+    return true;
+  for (const ScalarOp &op : primitive.body.ops)
+    if (isExpensive(op.opcode)) {
+      refuse(true, nodeOf(graph, graph.values[primitive.result].producer) + " would be computed " +
+                       std::to_string(static_cast<int64_t>(evaluations)) + " times for its " +
+                       std::to_string(elements) + " elements");
+      return false;
+    }
+  return true;
+}
+
+InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t columns, int level) {
+  const Primitive &primitive = graph.primitives[id];
+  Shape reduced(primitive.domain.begin() + primitive.resultRank(), primitive.domain.end());
+  int64_t extent = numElements(reduced);
+  Shape result(primitive.domain.begin(), primitive.domain.begin() + primitive.resultRank());
+
+  if (cooperative[id]) {
+    IndexMap own = rowMap(result);
+    IndexMap plain = map;
+    plain.constraints.clear(); // a guard only says that the value is not wanted elsewhere
+    if (plain.results == own.results) {
+      Instance instance;
+      instance.kind = Instance::Kind::RowResult;
+      instance.value = primitive.result;
+      instance.primitive = id;
+      uint64_t key = combine(id, 2);
+      if (InstanceId known = find(key, instance); known != kNone)
+        return known;
+      Instance body;
+      body.kind = Instance::Kind::RowBody;
+      body.primitive = id;
+      body.columns = extent;
+      body.trips = extent;
+      body.map = own;
+      body.dependence.column = true;
+      IndexMap column;
+      column.numDims = 2;
+      column.results = {IndexExpr::dim(kColumnDim)};
+      for (const IndexExpr &coordinate : compose(IndexMap::delinearize(reduced), column, ranges(extent)).results)
+        body.map.results.push_back(coordinate);
+      InstanceId bodyId = add(combine(id, 3), std::move(body));
+      if (bodyId == kNone || !readOperands(bodyId))
+        return kNone;
+      instance.body = bodyId;
+      instance.level = instances[bodyId].level + 1;
+      instance.readsMemory = true;
+      return add(key, std::move(instance));
+    }
+    return refuse(false, nodeOf(graph, id) + " is needed at " + toString(map.results.empty() ? IndexExpr() : map.results[0]) +
+                             (map.results.size() > 1 ? ", ..." : "") +
+                             ", which is another row than the one that this block reduces");
+  }
+
+  // In one lane, as a loop. That must not repeat the reduction for elements that share it.
+  Dependence dependence = dependenceOf(map);
+  double evaluations = static_cast<double>(rows) * (dependence.column ? columns : 1);
+  for (size_t i = 0; i < loopTrips.size(); ++i)
+    if (dependence.loops >> i & 1)
+      evaluations *= static_cast<double>(loopTrips[i]);
+  int64_t elements = std::max<int64_t>(numElements(result), 1);
+  if (evaluations > static_cast<double>(elements) && extent > 1)
+    return refuse(false, nodeOf(graph, id) + " folds " + std::to_string(extent) + " elements and would be repeated " +
+                             std::to_string(static_cast<int64_t>(evaluations)) + " times for its " +
+                             std::to_string(elements) + " results");
+  Instance instance;
+  instance.kind = Instance::Kind::Loop;
+  instance.value = primitive.result;
+  instance.primitive = id;
+  instance.dependence = dependence;
+  instance.columns = columns;
+  instance.level = level;
+  instance.trips = extent;
+  instance.readsMemory = true;
+  instance.map = map;
+  uint64_t key = combine(combine(id, map.hash()), 4);
+  // The loop's own dimension is not part of the identity: look before it is allocated.
+  auto [first, last] = table.equal_range(key);
+  for (auto at = first; at != last; ++at) {
+    const Instance &other = instances[at->second];
+    if (other.kind == Instance::Kind::Loop && other.primitive == id &&
+        std::equal(map.results.begin(), map.results.end(), other.map.results.begin()) &&
+        (!dependence.column || other.columns == columns))
+      return at->second;
+  }
+  if (loopTrips.size() >= 60)
+    return refuse(false, "it would hold more than 60 loops");
+  instance.loopDim = kFirstLoopDim + static_cast<unsigned>(loopTrips.size());
+  loopTrips.push_back(extent);
+  IndexMap loop;
+  loop.numDims = instance.loopDim + 1;
+  loop.results = {IndexExpr::dim(instance.loopDim)};
+  for (const IndexExpr &coordinate : compose(IndexMap::delinearize(reduced), loop, ranges(columns)).results)
+    instance.map.results.push_back(coordinate);
+  InstanceId added = add(key, std::move(instance));
+  return added != kNone && readOperands(added) ? added : kNone;
+}
+
+bool InstanceGraph::readOperands(InstanceId id) {
+  // `instances` grows in here: copy what is needed.
+  const PrimitiveId primitiveId = instances[id].primitive;
+  const Primitive &primitive = graph.primitives[primitiveId];
+  const IndexMap map = instances[id].map;
+  const int64_t columns = instances[id].columns;
+  Dependence inside = dependenceOf(map);
+  if (instances[id].trips == 0 && instances[id].kind != Instance::Kind::Pull)
+    return true; // an empty reduction reads nothing
+  std::vector<int> levels(primitive.body.ops.size(), instances[id].level);
+  int level = instances[id].level;
+  bool readsMemory = instances[id].readsMemory;
+  for (ScalarId i = 0; i < primitive.body.ops.size(); ++i) {
+    const ScalarOp &op = primitive.body.ops[i];
+    for (ScalarId arg : op.args)
+      levels[i] = std::max(levels[i], levels[arg]);
+    if (op.opcode != ScalarOpcode::Read)
+      continue;
+    IndexMap local = op.map;
+    if (!op.args.empty()) {
+      std::vector<IndexExpr> globals;
+      std::vector<unsigned> ids;
+      for (ScalarId arg : op.args) {
+        ids.push_back(static_cast<unsigned>(runtimeVariables.size()));
+        globals.push_back(IndexExpr::runtime(ids.back()));
+        runtimeVariables.push_back({id, arg, inside});
+      }
+      for (IndexExpr &result : local.results)
+        result = substitute(result, {}, globals);
+      for (IndexConstraint &constraint : local.constraints)
+        constraint.expr = substitute(constraint.expr, {}, globals);
+      instances[id].runtimes[i] = std::move(ids);
+    }
+    IndexMap composed = compose(local, map, ranges(columns));
+    InstanceId operand = get(primitive.operands[op.operand], composed, columns, levels[i]);
+    if (operand == kNone)
+      return false;
+    instances[id].reads[i] = operand;
+    levels[i] = std::max(levels[i], instances[operand].level);
+    level = std::max(level, levels[i]);
+    readsMemory |= instances[operand].readsMemory;
+  }
+  instances[id].level = level;
+  instances[id].readsMemory = readsMemory;
+  return true;
+}
+
+} // namespace lockstitch
