@@ -94,6 +94,9 @@ public:
   virtual Status accepts(const TargetProgram &target) const = 0;
   /// `what` names the use, for messages and findings.
   virtual Result<std::unique_ptr<DeviceMemory>> allocate(int64_t bytes, std::string_view what) = 0;
+  /// Makes host memory (64-byte aligned) visible to kernels for reading, without a copy where the device can; the caller keeps
+  /// it alive and unchanged.
+  virtual Result<std::unique_ptr<DeviceMemory>> adopt(std::span<const std::byte> bytes, std::string_view what) = 0;
   /// `target` is one of `program`'s; both are kept alive by the module.
   virtual Result<std::shared_ptr<const Module>> load(std::shared_ptr<const Program> program, const TargetProgram &target) = 0;
 };

@@ -1,0 +1,291 @@
+// Reads must follow writes. For each memory that a run writes, the bytes written so far are kept as a set of disjoint
+// intervals; a step's inputs must lie in it, then its outputs are added. (One tensor may be written by several steps, piece by
+// piece, and read as a whole.)
+#include "runtime/program/validate.h"
+
+#include <iterator>
+#include <map>
+
+namespace lockstitch {
+namespace {
+
+using Space = BufferRef::Space;
+
+/// Disjoint intervals, begin -> end.
+class ByteSet {
+public:
+  void add(int64_t begin, int64_t end) {
+    if (begin >= end)
+      return;
+    auto it = ranges.lower_bound(begin);
+    if (it != ranges.begin() && std::prev(it)->second >= begin)
+      --it;
+    while (it != ranges.end() && it->first <= end) {
+      begin = std::min(begin, it->first);
+      end = std::max(end, it->second);
+      it = ranges.erase(it);
+    }
+    ranges[begin] = end;
+  }
+  bool covers(int64_t begin, int64_t end) const {
+    if (begin >= end)
+      return true;
+    auto it = ranges.upper_bound(begin);
+    return it != ranges.begin() && std::prev(it)->second >= end;
+  }
+
+private:
+  std::map<int64_t, int64_t> ranges;
+};
+
+const char *spaceName(Space space) {
+  switch (space) {
+  case Space::Input:
+    return "input";
+  case Space::Output:
+    return "output";
+  case Space::Constant:
+    return "constant";
+  case Space::Arena:
+    return "arena";
+  case Space::Workspace:
+    return "workspace";
+  }
+  return "unknown space";
+}
+
+std::string print(const BufferRef &ref) {
+  return std::string(spaceName(ref.space)) + " " + std::to_string(ref.index) + " [" + std::to_string(ref.offset) + ", +" +
+         std::to_string(ref.bytes) + ")";
+}
+
+class Validator {
+public:
+  explicit Validator(const Program &program) : program(program) {}
+
+  /// The first contradiction; empty reason if there is none.
+  ErrorMessage run() {
+    if (tensors() && (program.targets.empty() ? true : targets()))
+      return {};
+    return {"", where, reason, ""};
+  }
+
+private:
+  bool fail(std::string text) {
+    reason = std::move(text);
+    return false;
+  }
+
+  bool tensors() {
+    where = "program";
+    for (auto [list, what] : {std::pair(&program.inputs, "input"), {&program.outputs, "output"}, {&program.constantInfos, "constant"}})
+      for (const TensorInfo &info : *list) {
+        if (static_cast<int>(info.type) >= kNumElementTypes)
+          return fail(std::string(what) + " '" + info.name + "' has an unknown element type");
+        if (checkedBytes(info) < 0)
+          return fail(std::string(what) + " '" + info.name + "' has an impossible shape");
+      }
+    if (program.constants.size() != program.constantInfos.size())
+      return fail("it has " + std::to_string(program.constants.size()) + " constants but describes " +
+                  std::to_string(program.constantInfos.size()));
+    for (size_t i = 0; i < program.constants.size(); ++i)
+      if (size_t bytes = program.constants[i].bytes.size();
+          bytes && static_cast<int64_t>(bytes) != program.constantInfos[i].bytes())
+        return fail("constant '" + program.constantInfos[i].name + "' has " + std::to_string(bytes) + " bytes instead of " +
+                    std::to_string(program.constantInfos[i].bytes()));
+    return true;
+  }
+
+  bool targets() {
+    for (const TargetProgram &candidate : program.targets) {
+      target = &candidate;
+      where = "target " + target->target;
+      if (target->arenaBytes < 0 || target->workspaceBytes < 0)
+        return fail("negative memory size");
+      for (const KernelCode &kernel : target->kernels)
+        if (!checkKernel(kernel))
+          return false;
+      written.clear();
+      inPrologue = true;
+      if (!checkSteps(target->prologue))
+        return false;
+      for (auto it = written.begin(); it != written.end();) // the prologue's arena is gone
+        it = it->first.first == Space::Constant ? std::next(it) : written.erase(it);
+      inPrologue = false;
+      if (!checkSteps(target->steps) || !checkOutputs())
+        return false;
+    }
+    return true;
+  }
+
+  bool checkKernel(const KernelCode &kernel) {
+    bool ok = kernel.rows >= 0 && kernel.rowsPerTask >= 1 && kernel.scratchBytes >= 0 && kernel.sharedBytes >= 0 &&
+              kernel.scratchBytes < (int64_t{1} << 40) && kernel.sharedBytes < (int64_t{1} << 31);
+    for (int64_t extent : kernel.grid)
+      ok &= extent >= 1 && extent < (int64_t{1} << 31);
+    for (int64_t extent : kernel.block)
+      ok &= extent >= 1 && extent <= 1024;
+    for (const KernelArgument &argument : kernel.arguments) {
+      ok &= static_cast<int>(argument.type) < kNumElementTypes && argument.elements >= 0 &&
+            argument.elements < (int64_t{1} << 59);
+    }
+    return ok || fail("kernel '" + kernel.symbol + "' has an impossible launch shape, scratch or argument");
+  }
+
+  /// Size of a memory; -1 if there is none of that index.
+  int64_t sizeOf(const BufferRef &ref) const {
+    auto at = [&](const std::vector<TensorInfo> &list) { return ref.index < list.size() ? list[ref.index].bytes() : -1; };
+    switch (ref.space) {
+    case Space::Input:
+      return at(program.inputs);
+    case Space::Output:
+      return at(program.outputs);
+    case Space::Constant:
+      return at(program.constantInfos);
+    case Space::Arena:
+      return ref.index == 0 ? target->arenaBytes : -1;
+    case Space::Workspace:
+      return ref.index == 0 ? target->workspaceBytes : -1;
+    }
+    return -1;
+  }
+
+  bool checkRange(const BufferRef &ref) {
+    int64_t size = sizeOf(ref);
+    if (size < 0)
+      return fail("no such memory: " + print(ref));
+    if (ref.offset < 0 || ref.bytes < 0 || ref.offset > size || ref.bytes > size - ref.offset)
+      return fail("outside its memory of " + std::to_string(size) + " bytes: " + print(ref));
+    return true;
+  }
+
+  bool isComputed(uint32_t constant) const {
+    return program.constants[constant].bytes.empty() && program.constantInfos[constant].bytes() > 0;
+  }
+
+  bool checkRead(const BufferRef &ref) {
+    if (!checkRange(ref))
+      return false;
+    if (inPrologue && ref.space == Space::Input)
+      return fail("the prologue reads an input: " + print(ref));
+    bool mustBeWritten = ref.space == Space::Arena || ref.space == Space::Output ||
+                         (ref.space == Space::Constant && isComputed(ref.index));
+    if (mustBeWritten && !written[{ref.space, ref.index}].covers(ref.offset, ref.offset + ref.bytes))
+      return fail("reads bytes that no earlier step has written: " + print(ref));
+    return true;
+  }
+
+  bool checkWrite(const BufferRef &ref) {
+    if (!checkRange(ref))
+      return false;
+    bool allowed = ref.space == Space::Arena || (ref.space == Space::Output && !inPrologue) ||
+                   (ref.space == Space::Workspace && !inPrologue) ||
+                   (ref.space == Space::Constant && inPrologue && isComputed(ref.index));
+    if (!allowed)
+      return fail(std::string(inPrologue ? "the prologue writes " : "writes ") + print(ref));
+    written[{ref.space, ref.index}].add(ref.offset, ref.offset + ref.bytes);
+    return true;
+  }
+
+  bool checkSteps(const std::vector<Step> &steps) {
+    for (const Step &step : steps) {
+      where = "target " + target->target + ", step '" + step.name + "'";
+      if (!checkStep(step))
+        return false;
+    }
+    where = "target " + target->target;
+    return true;
+  }
+
+  bool checkStep(const Step &step) {
+    size_t count;
+    const KernelCode *kernel = nullptr;
+    switch (step.kind) {
+    case Step::Kind::Launch:
+      if (step.kernel >= target->kernels.size())
+        return fail("there is no kernel " + std::to_string(step.kernel));
+      kernel = &target->kernels[step.kernel];
+      count = kernel->arguments.size();
+      break;
+    case Step::Kind::Library:
+      count = operandCount(step.library);
+      break;
+    case Step::Kind::Copy:
+      count = 2;
+      break;
+    default:
+      return fail("unknown kind of step");
+    }
+    if (step.args.size() != count)
+      return fail("has " + std::to_string(step.args.size()) + " arguments instead of " + std::to_string(count));
+    if (step.kind == Step::Kind::Copy && step.args[0].bytes != step.args[1].bytes)
+      return fail("copies between ranges of different sizes");
+    auto writes = [&](size_t i) { return kernel ? kernel->arguments[i].isOutput : i + 1 == count; };
+    for (size_t i = 0; i < count; ++i) {
+      int64_t needed = step.args[i].bytes;
+      if (kernel)
+        needed = kernel->arguments[i].elements * static_cast<int64_t>(byteSize(kernel->arguments[i].type));
+      else if (step.kind == Step::Kind::Library)
+        needed = operandBytes(step.library, i);
+      if (needed < 0)
+        return fail("the library call's sizes contradict each other or overflow");
+      if (needed > step.args[i].bytes)
+        return fail("argument " + std::to_string(i) + " needs " + std::to_string(needed) + " bytes, but is " +
+                    print(step.args[i]));
+      if (!writes(i) && !checkRead(step.args[i]))
+        return false;
+    }
+    for (size_t i = 0; i < count; ++i)
+      if (writes(i) && !checkWrite(step.args[i]))
+        return false;
+    return true;
+  }
+
+  bool checkOutputs() {
+    if (!target->outputs.empty() && target->outputs.size() != program.outputs.size())
+      return fail("places " + std::to_string(target->outputs.size()) + " outputs of " +
+                  std::to_string(program.outputs.size()));
+    for (uint32_t i = 0; i < program.outputs.size(); ++i) {
+      BufferRef ref{Space::Output, i, 0, program.outputs[i].bytes()};
+      if (!target->outputs.empty())
+        ref = target->outputs[i];
+      where = "target " + target->target + ", output '" + program.outputs[i].name + "'";
+      if (ref.bytes != program.outputs[i].bytes())
+        return fail("has " + std::to_string(program.outputs[i].bytes()) + " bytes, but is " + print(ref));
+      if (!checkRead(ref))
+        return false;
+    }
+    return true;
+  }
+
+  const Program &program;
+  const TargetProgram *target = nullptr;
+  bool inPrologue = false;
+  std::map<std::pair<Space, uint32_t>, ByteSet> written;
+  std::string where, reason;
+};
+
+} // namespace
+
+int64_t checkedBytes(const TensorInfo &info) {
+  int64_t bytes = static_cast<int64_t>(byteSize(info.type));
+  bool empty = false, overflow = false;
+  for (int64_t extent : info.shape) {
+    if (extent < 0)
+      return -1;
+    empty |= extent == 0;
+    overflow |= extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes);
+  }
+  if (overflow)
+    return -1;
+  return empty ? 0 : bytes;
+}
+
+Status validate(const Program &program) {
+  ErrorMessage message = Validator(program).run();
+  if (message.reason.empty())
+    return {};
+  return Error{ErrorKind::Internal, {std::move(message)}};
+}
+
+} // namespace lockstitch
