@@ -35,10 +35,10 @@ struct DeviceOptions {
   /// count); 0: no cap.
   int64_t memoryCap = 0;
   /// Where host memory comes from; null: the C library.
-  std::shared_ptr<Allocator> allocator;
+  std::shared_ptr<Allocator> allocator = {};
   /// Host: if not empty, loaded objects are kept in this folder under the name of their hash, where `perf report` finds
   /// their symbols after the process has ended. Else they live in anonymous memory files (gdb finds those of a live process).
-  std::string objectFolder;
+  std::string objectFolder = {};
   /// Simulator: permutes the order of warps and blocks.
   uint64_t seed = 0;
   /// cuda: which GPU.

@@ -40,11 +40,11 @@ struct SessionOptions {
   DeviceKind device = DeviceKind::Auto;
   /// Which of the program's targets; empty: the best that the device takes (host, then the highest CPU level; sm_90 or else
   /// the first sm_* on the simulator).
-  std::string target;
+  std::string target = {};
   int threads = 0;                      // as DeviceOptions
   int64_t memoryCap = 0;                // as DeviceOptions
-  std::shared_ptr<Allocator> allocator; // as DeviceOptions
-  std::string objectFolder;             // as DeviceOptions
+  std::shared_ptr<Allocator> allocator = {}; // as DeviceOptions
+  std::string objectFolder = {};             // as DeviceOptions
   uint64_t seed = 0;                    // as DeviceOptions
   int ordinal = 0;                      // as DeviceOptions
 };
