@@ -18,6 +18,7 @@ configures() {
     echo "include($modules/LockstitchTargets.cmake)"
     # Nothing is compiled here: libraries without sources are enough for the check.
     echo 'function(add_library name)'
+    # shellcheck disable=SC2016  # for CMake to expand
     echo '  _add_library(${name} INTERFACE)'
     echo 'endfunction()'
     echo 'function(target_include_directories)'
