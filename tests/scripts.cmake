@@ -1,5 +1,5 @@
-# Tests that are scripts. They run from the repository's root; Python ones need the standard library only, except those of
-# tests/models, which run in the environment that tools/dev makes.
+# Tests that are scripts. They run from the repository's root; Python ones need the standard library only, except those
+# that run in the environment that tools/dev makes (venv.sh).
 find_program(LOCKSTITCH_PYTHON NAMES python3 HINTS /usr/bin NO_CACHE REQUIRED)
 
 # lockstitch_script_test(NAME LABELS ... TIMEOUT seconds COST n COMMAND ...)
@@ -54,21 +54,37 @@ if(TARGET lockstitch AND NOT LOCKSTITCH_SANITIZE)
     endforeach()
   endforeach()
 
+  # One test per operator and device: every form and size of it (conformance/cases.py).
+  lockstitch_script_test(conformance.cases LABELS conformance
+    COMMAND ${tests}/venv.sh tests/conformance/make_cases.py ${CMAKE_BINARY_DIR}/conformance)
+  set_tests_properties(conformance.cases PROPERTIES FIXTURES_SETUP conformance)
+  file(STRINGS ${tests}/conformance/operators.txt operators)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${tests}/conformance/operators.txt)
+  foreach(operator ${operators})
+    foreach(device host simulator)
+      lockstitch_script_test(conformance.${operator}.${device} LABELS conformance TIMEOUT 600
+        COMMAND ${tests}/venv.sh tests/conformance/run_cases.py --lockstitch $<TARGET_FILE:lockstitch>
+                --cases ${CMAKE_BINARY_DIR}/conformance --work ${CMAKE_BINARY_DIR}/conformance-work
+                --devices ${device} --explorers fusionstitching,none ${operator})
+      set_tests_properties(conformance.${operator}.${device} PROPERTIES FIXTURES_REQUIRED conformance)
+    endforeach()
+  endforeach()
+
   # One test per real model and way.
   foreach(model magika ppocr_rec minilm_l3)
     foreach(way host none artifact)
       lockstitch_script_test(models.${model}.${way} LABELS models TIMEOUT 900 COST 50
-        COMMAND ${tests}/models/run.sh check.py --lockstitch $<TARGET_FILE:lockstitch>
+        COMMAND ${tests}/venv.sh tools/models/check.py --lockstitch $<TARGET_FILE:lockstitch>
                 --work ${CMAKE_BINARY_DIR}/models/${way} --ways ${way} ${model})
     endforeach()
   endforeach()
   lockstitch_script_test(models.magika.simulator LABELS models TIMEOUT 900 COST 50
-    COMMAND ${tests}/models/run.sh check.py --lockstitch $<TARGET_FILE:lockstitch>
+    COMMAND ${tests}/venv.sh tools/models/check.py --lockstitch $<TARGET_FILE:lockstitch>
             --work ${CMAKE_BINARY_DIR}/models/simulator --ways simulator --case batch_1 magika)
 
   if(TARGET magika)
     lockstitch_script_test(models.magika.example LABELS models
-      COMMAND ${tests}/models/run.sh check_example.py $<TARGET_FILE:magika>)
+      COMMAND ${tests}/venv.sh tools/models/check_example.py $<TARGET_FILE:magika>)
   endif()
 
   # Unit tests again, under the sanitizers, in a build of their own.
