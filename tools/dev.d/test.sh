@@ -3,10 +3,10 @@
 #
 # usage: tools/dev test [--fast] [ARGUMENTS of ctest]
 #
-# Unit tests, code generation, command line and its error messages, workloads on host and simulator, real models, documents,
-# and the unit tests of cost_model, runtime and frontends under the address and undefined-behaviour sanitizers. Everything is
-# registered with ctest, whose closing line is the last that is printed. --fast leaves out sanitizers and real models (no
-# download). Anything else goes to ctest:  tools/dev test -R softmax
+# Unit tests, code generation, command line and its error messages, single operators and workloads on host and simulator, real
+# models, documents, and the unit tests of cost_model, runtime and frontends under the address and undefined-behaviour
+# sanitizers. Everything is registered with ctest, whose closing line is the last that is printed. --fast leaves out what needs
+# a download or a second build. Anything else goes to ctest:  tools/dev test -R softmax
 fast=0
 if [[ ${1:-} == --fast ]]; then
   fast=1
@@ -17,7 +17,7 @@ configure release
 build release
 arguments=(--test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)")
 if ((fast)); then
-  arguments+=(-LE 'sanitizer|models')
+  arguments+=(-LE 'sanitizer|models|conformance')
 else
   ensure_venv tools/requirements.txt
   step "Fetching models and making their test cases" "$venv/bin/python" tools/models/prepare.py

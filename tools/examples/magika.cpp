@@ -50,9 +50,9 @@ Result<CompiledModel> prepare(const std::string &file, int64_t batch, int64_t to
     return graph.error();
   CompileOptions options;
   options.targets = {"host"};
-  Result<Program> program = compile(*graph, options);
-  if (!program.ok())
-    return program.error();
+  Result<Compilation> compilation = compile(std::move(*graph), options);
+  if (!compilation.ok())
+    return compilation.error();
 
   CompiledModel compiled;
   compiled.batch = batch;
@@ -60,7 +60,7 @@ Result<CompiledModel> prepare(const std::string &file, int64_t batch, int64_t to
   SessionOptions sessionOptions;
   sessionOptions.device = DeviceKind::Host;
   sessionOptions.threads = threads;
-  Result<std::shared_ptr<const Session>> session = Session::create(std::make_shared<Program>(std::move(*program)), sessionOptions);
+  Result<std::shared_ptr<const Session>> session = Session::create(compilation->program, sessionOptions);
   if (!session.ok())
     return session.error();
   compiled.session = std::move(*session);
