@@ -1,0 +1,243 @@
+// The pipeline:
+//
+//   clean up        once      compiler/graph/passes
+//   plan            per target  compiler/planner
+//   schedule        per kernel  compiler/schedule
+//   code            per distinct kernel  compiler/codegen
+//   link, buffers   per target  link_target.cpp, program_builder.cpp
+#include "compiler/driver/compile.h"
+
+#include "compiler/driver/code_target.h"
+#include "compiler/driver/kernel_set.h"
+#include "compiler/driver/program_builder.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/planner/explore.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace lockstitch {
+namespace {
+
+/// Adds the CPU time of its life to `seconds`.
+class CpuTimer {
+public:
+  explicit CpuTimer(double &seconds) : seconds(seconds), begin(now()) {}
+  ~CpuTimer() { seconds += now() - begin; }
+  static double now() {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  }
+
+private:
+  double &seconds;
+  double begin;
+};
+
+Result<Plan> makePlan(const PrimitiveGraph &graph, const CompileOptions &options, const ScheduleTarget &target) {
+  if (!options.plan.empty()) {
+    Plan plan;
+    std::string error;
+    if (!parsePlan(options.plan, graph, plan, error))
+      return Error::refused(options.planFile.empty() ? "plan" : options.planFile, error,
+                            "compare with the plan that `--emit plan=-` prints for this model");
+    return plan;
+  }
+  if (options.explorer == Explorer::Xla)
+    return Error::refused("--explorer xla", "this planner is not built yet", "use fusionstitching or none");
+  PlannerOptions planner;
+  planner.explorer = options.explorer;
+  planner.target = target;
+  return explore(graph, planner);
+}
+
+std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
+  const Primitive &primitive = graph.primitives[id];
+  return primitive.origins.empty() ? primitive.name : graph.origins[primitive.origins[0]].node;
+}
+
+class Compiler {
+public:
+  Compiler(PrimitiveGraph graph, const CompileOptions &options) : graph(std::move(graph)), options(options) {}
+
+  Result<Compilation> run() {
+    if (Status status = cleanGraph(); !status.ok())
+      return status.error();
+    ProgramBuilder builder(graph);
+    builder.program.compilerVersion = compilerVersion();
+    builder.program.explorer = options.explorer == Explorer::None ? "none" : "fusionstitching";
+    uint64_t optionsHash = hashText(builder.program.explorer);
+    for (const std::string &target : options.targets)
+      optionsHash = hashText(target, optionsHash);
+    builder.program.optionsHash = optionsHash;
+    for (const std::string &name : options.targets) {
+      bool first = builder.program.targets.empty();
+      if (Status status = compileTarget(name, first, builder); !status.ok())
+        return status.error();
+    }
+    compilation.program = builder.finish();
+    return std::move(compilation);
+  }
+
+private:
+  Status cleanGraph() {
+    CpuTimer timer(compilation.seconds.graph);
+    if (options.emit.count("graph"))
+      compilation.emitted["graph"] = toString(graph);
+    cleanUp(graph);
+    if (auto problem = graph.verify())
+      return Error::internal("graph", *problem);
+    if (options.emit.count("primitives"))
+      compilation.emitted["primitives"] = toString(graph);
+    return {};
+  }
+
+  Status compileTarget(const std::string &name, bool first, ProgramBuilder &builder) {
+    Result<std::unique_ptr<CodeTarget>> code = CodeTarget::create(name, options, first);
+    if (!code.ok())
+      return code.error();
+    CodeTarget &target = **code;
+    Plan plan;
+    {
+      CpuTimer timer(compilation.seconds.plan);
+      Result<Plan> made = makePlan(graph, options, target.scheduleTarget());
+      if (!made.ok())
+        return made.error();
+      plan = std::move(*made);
+    }
+    std::string planText = toString(graph, plan);
+    builder.program.planHash = hashText(planText, builder.program.planHash);
+    if (first && options.emit.count("plan"))
+      compilation.emitted["plan"] = planText;
+
+    KernelSet kernels;
+    std::vector<PlannedLaunch> launches;
+    std::vector<bool> isNew;
+    {
+      CpuTimer timer(compilation.seconds.schedule);
+      if (Status status = scheduleAll(plan, target.scheduleTarget(), kernels, launches); !status.ok())
+        return status;
+    }
+    if (first)
+      emitTexts(kernels);
+
+    TargetProgram program;
+    TargetReport report;
+    report.target = name;
+    if (Status status = target.generate(kernels, program, report, compilation); !status.ok())
+      return status;
+    std::vector<bool> seen(kernels.kernels().size(), false);
+    size_t launch = 0;
+    for (const PlanStep &step : plan.steps) {
+      if (step.kind != PlanStep::Kind::Kernel)
+        continue;
+      uint32_t kernel = launches[launch++].kernel;
+      if (step.prologue)
+        continue;
+      KernelReport entry = target.kernelReports()[kernel];
+      if (seen[kernel])
+        entry.compileCpuMilliseconds = 0;
+      seen[kernel] = true;
+      report.kernels.push_back(std::move(entry));
+    }
+    for (const Decision &decision : plan.decisions)
+      report.decisions.push_back({nodeOf(graph, decision.a), nodeOf(graph, decision.b), decision.merged,
+                                  decision.byProfit, decision.reason});
+    compilation.targets.push_back(std::move(report));
+    if (Status status = builder.addTarget(plan, launches, std::move(program)); !status.ok())
+      return status;
+    fillEstimates(builder.program.targets.back(), compilation.targets.back());
+    return {};
+  }
+
+  Status scheduleAll(Plan &plan, const ScheduleTarget &target, KernelSet &kernels,
+                     std::vector<PlannedLaunch> &launches) {
+    // A step whose outputs are all empty has nothing to do.
+    std::erase_if(plan.steps, [&](const PlanStep &step) {
+      return step.kind == PlanStep::Kind::Kernel &&
+             std::all_of(step.outputs.begin(), step.outputs.end(),
+                         [&](ValueId output) { return graph.type(output).elements() == 0; });
+    });
+    for (const PlanStep &step : plan.steps) {
+      if (step.kind != PlanStep::Kind::Kernel)
+        continue;
+      KernelSpec spec;
+      spec.name = "kernel";
+      spec.members = step.members;
+      for (ValueId output : step.outputs)
+        if (graph.type(output).elements() != 0)
+          spec.outputs.push_back(output);
+      auto scheduled = scheduleKernel(graph, spec, target);
+      if (auto *refusal = std::get_if<Refusal>(&scheduled)) {
+        std::string where = nodeOf(graph, step.members.back());
+        if (!options.plan.empty())
+          return Error{ErrorKind::Refused,
+                       {{where, options.planFile, "this kernel of the plan can't be built: " + refusal->reason,
+                         "split it"}}};
+        return Error{ErrorKind::Internal, {{where, "schedule", refusal->reason, ""}}};
+      }
+      ScheduledKernel &kernel = std::get<ScheduledKernel>(scheduled);
+      if (auto problem = options.verify ? verify(kernel.program) : std::nullopt)
+        return Error::internal("stages", *problem);
+      PlannedLaunch launch;
+      for (const StageArgument &argument : kernel.program.arguments)
+        launch.arguments.push_back(argument.value);
+      launch.schemes = schemesOf(kernel.program, kernel.schedule);
+      launch.kernel = kernels.add(std::move(kernel), nodeOf(graph, step.members.back()));
+      launches.push_back(std::move(launch));
+    }
+    return {};
+  }
+
+  void emitTexts(const KernelSet &kernels) {
+    if (options.emit.count("schedule")) {
+      std::string &text = compilation.emitted["schedule"];
+      for (const DistinctKernel &kernel : kernels.kernels())
+        text += kernel.program.name + ": " + toString(kernel.schedule) + "\n";
+    }
+    if (options.emit.count("stages")) {
+      std::string &text = compilation.emitted["stages"];
+      for (const DistinctKernel &kernel : kernels.kernels())
+        text += toString(kernel.program);
+    }
+  }
+
+  /// Copies what the report knows of a launch into the program's step.
+  static void fillEstimates(TargetProgram &target, const TargetReport &report) {
+    size_t kernel = 0;
+    for (Step &step : target.steps)
+      if (step.kind == Step::Kind::Launch && kernel < report.kernels.size()) {
+        step.estimatedMicroseconds = report.kernels[kernel].estimatedMicroseconds;
+        step.compileCpuMilliseconds = report.kernels[kernel].compileCpuMilliseconds;
+        ++kernel;
+      }
+  }
+
+  PrimitiveGraph graph;
+  const CompileOptions &options;
+  Compilation compilation;
+};
+
+} // namespace
+
+Result<Compilation> compile(PrimitiveGraph graph, const CompileOptions &options) {
+  return Compiler(std::move(graph), options).run();
+}
+
+Result<Planned> planOnly(PrimitiveGraph graph, const CompileOptions &options) {
+  cleanUp(graph);
+  if (auto problem = graph.verify())
+    return Error::internal("graph", *problem);
+  Result<ScheduleTarget> target = scheduleTargetOf(options.targets.empty() ? "host" : options.targets[0]);
+  if (!target.ok())
+    return target.error();
+  Result<Plan> plan = makePlan(graph, options, *target);
+  if (!plan.ok())
+    return plan.error();
+  return Planned{std::move(graph), std::move(*plan)};
+}
+
+const char *compilerVersion() { return "0.1.0"; }
+
+} // namespace lockstitch

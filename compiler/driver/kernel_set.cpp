@@ -1,0 +1,36 @@
+#include "compiler/driver/kernel_set.h"
+
+#include <cctype>
+
+namespace lockstitch {
+
+uint64_t hashText(std::string_view text, uint64_t seed) {
+  for (unsigned char c : text)
+    seed = (seed ^ c) * 0x100000001b3ull;
+  return seed;
+}
+
+uint32_t KernelSet::add(ScheduledKernel kernel, const std::string &label) {
+  // What a kernel is called and which tensors it is given differs from launch to launch.
+  kernel.program.name.clear();
+  for (StageArgument &argument : kernel.program.arguments)
+    argument.value = kNone;
+  uint64_t hash = hashText(toString(kernel.schedule), hashText(toString(kernel.program)));
+  auto [first, last] = byHash.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    DistinctKernel &known = distinct[at->second];
+    kernel.program.name = known.program.name;
+    if (known.schedule == kernel.schedule && known.program == kernel.program)
+      return at->second;
+  }
+  uint32_t index = static_cast<uint32_t>(distinct.size());
+  std::string symbol = "k" + std::to_string(index) + "_";
+  for (char c : label.substr(0, 48))
+    symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  kernel.program.name = symbol;
+  distinct.push_back({std::move(kernel.program), kernel.schedule, hash});
+  byHash.emplace(hash, index);
+  return index;
+}
+
+} // namespace lockstitch

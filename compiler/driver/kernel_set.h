@@ -1,0 +1,37 @@
+// KernelSet: the distinct kernels of one target. Equal stage programs under equal schedules are one kernel, generated once:
+// twelve equal encoder layers cost one.
+#ifndef LOCKSTITCH_COMPILER_DRIVER_KERNEL_SET_H
+#define LOCKSTITCH_COMPILER_DRIVER_KERNEL_SET_H
+
+#include "compiler/schedule/choose_schedule.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lockstitch {
+
+struct DistinctKernel {
+  StageProgram program; // its name is the symbol; its arguments name no values
+  KernelSchedule schedule;
+  uint64_t hash = 0;
+};
+
+class KernelSet {
+public:
+  /// Index of the kernel equal to `kernel`, added when new. `label` goes into the symbol of a new one.
+  uint32_t add(ScheduledKernel kernel, const std::string &label);
+  const std::vector<DistinctKernel> &kernels() const { return distinct; }
+
+private:
+  std::vector<DistinctKernel> distinct;
+  std::unordered_multimap<uint64_t, uint32_t> byHash;
+};
+
+/// FNV-1a, 64 bits.
+uint64_t hashText(std::string_view text, uint64_t seed = 0xcbf29ce484222325ull);
+
+} // namespace lockstitch
+
+#endif // LOCKSTITCH_COMPILER_DRIVER_KERNEL_SET_H

@@ -1,0 +1,187 @@
+// Small constants into bodies.
+//
+// Exporters write every epsilon and every scale as a tensor. A tensor whose elements are all equal is one scalar, whatever
+// its shape: as an operation of the body it costs nothing, as an operand it would be an argument and a load of every kernel.
+#include "compiler/graph/passes/passes.h"
+
+#include "runtime/program/float16.h"
+
+#include <cstring>
+
+namespace lockstitch {
+namespace {
+
+/// The scalar that all elements of a constant are, if they are.
+std::optional<ScalarConstant> uniformValue(const Value &value) {
+  if (value.kind != Value::Kind::Constant || value.type.elements() == 0)
+    return std::nullopt;
+  size_t size = byteSize(value.type.element);
+  const std::byte *data = value.constant.data;
+  // Equal to its own tail: one pass, and weights differ within a few bytes.
+  if (value.constant.bytes > size && std::memcmp(data, data + size, value.constant.bytes - size) != 0)
+    return std::nullopt;
+  auto load = [&](auto zero) {
+    std::memcpy(&zero, data, sizeof zero);
+    return zero;
+  };
+  switch (value.type.element) {
+  case ElementType::Bool:
+    return ScalarConstant::fromInt(load(uint8_t()) != 0);
+  case ElementType::I8:
+    return ScalarConstant::fromInt(load(int8_t()));
+  case ElementType::U8:
+    return ScalarConstant::fromInt(load(uint8_t()));
+  case ElementType::I16:
+    return ScalarConstant::fromInt(load(int16_t()));
+  case ElementType::U16:
+    return ScalarConstant::fromInt(load(uint16_t()));
+  case ElementType::I32:
+    return ScalarConstant::fromInt(load(int32_t()));
+  case ElementType::U32:
+    return ScalarConstant::fromInt(load(uint32_t()));
+  case ElementType::I64:
+  case ElementType::U64:
+    return ScalarConstant::fromInt(load(int64_t()));
+  case ElementType::F16:
+    return ScalarConstant::fromDouble(halfToFloat(load(uint16_t())));
+  case ElementType::BF16:
+    return ScalarConstant::fromDouble(bfloat16ToFloat(load(uint16_t())));
+  case ElementType::F32:
+    return ScalarConstant::fromDouble(load(float()));
+  case ElementType::F64:
+    return ScalarConstant::fromDouble(load(double()));
+  }
+  return std::nullopt;
+}
+
+/// base ^ exponent in cheaper operations with the same corner cases as C's pow, or nothing.
+std::optional<ScalarId> expandPow(ScalarBuilder &builder, ScalarId base, double exponent) {
+  ElementType type = builder.type(base);
+  if (!isFloat(type))
+    return std::nullopt;
+  ScalarId one = builder.constant(type, 1);
+  auto op = [&](ScalarOpcode opcode, std::vector<ScalarId> args) { return builder.op(opcode, std::move(args)); };
+  // pow(-0, 0.5) is +0 and pow(-inf, 0.5) is +inf, unlike sqrt.
+  auto root = [&] {
+    ScalarId positive = op(ScalarOpcode::Sqrt, {op(ScalarOpcode::Add, {base, builder.constant(type, 0)})});
+    ScalarId isMinusInfinity = op(ScalarOpcode::Eq, {base, builder.constant(type, -__builtin_inf())});
+    return builder.select(isMinusInfinity, builder.constant(type, __builtin_inf()), positive);
+  };
+  if (exponent == 0)
+    return one;
+  if (exponent == 1)
+    return base;
+  if (exponent == 2)
+    return op(ScalarOpcode::Mul, {base, base});
+  if (exponent == 3)
+    return op(ScalarOpcode::Mul, {op(ScalarOpcode::Mul, {base, base}), base});
+  if (exponent == -1)
+    return op(ScalarOpcode::Div, {one, base});
+  if (exponent == 0.5)
+    return root();
+  if (exponent == -0.5)
+    return op(ScalarOpcode::Div, {one, root()});
+  return std::nullopt;
+}
+
+class Rewriter {
+public:
+  Rewriter(PrimitiveGraph &graph, Primitive &primitive) : graph(graph), primitive(primitive) {}
+
+  void run() {
+    ScalarProgram program;
+    ScalarBuilder builder(program);
+    std::vector<ScalarId> map(primitive.body.ops.size());
+    std::vector<ValueId> operands;
+    std::vector<uint32_t> newOperand(primitive.operands.size(), kNone);
+    for (size_t i = 0; i < primitive.body.ops.size(); ++i) {
+      ScalarOp op = primitive.body.ops[i];
+      for (ScalarId &arg : op.args)
+        arg = map[arg];
+      if (op.opcode == ScalarOpcode::Read) {
+        const Value &value = graph.values[primitive.operands[op.operand]];
+        if (op.map.constraints.empty())
+          if (auto scalar = uniformValue(value)) {
+            ScalarOp constant{.opcode = ScalarOpcode::Constant, .type = op.type};
+            constant.constant = *scalar;
+            map[i] = builder.insert(std::move(constant));
+            continue;
+          }
+        uint32_t &operand = newOperand[op.operand];
+        if (operand == kNone) {
+          operand = static_cast<uint32_t>(operands.size());
+          operands.push_back(primitive.operands[op.operand]);
+        }
+        op.operand = operand;
+        map[i] = builder.insert(std::move(op));
+        continue;
+      }
+      if (op.opcode == ScalarOpcode::Cast) {
+        map[i] = builder.cast(op.args[0], op.type);
+        continue;
+      }
+      if (op.opcode == ScalarOpcode::Pow && program[op.args[1]].opcode == ScalarOpcode::Constant)
+        if (auto cheaper = expandPow(builder, op.args[0], program[op.args[1]].constant.real)) {
+          map[i] = *cheaper;
+          continue;
+        }
+      map[i] = builder.insert(std::move(op));
+    }
+    for (ScalarId result : primitive.body.results)
+      program.results.push_back(map[result]);
+    primitive.body = std::move(program);
+    primitive.operands = std::move(operands);
+    dropUnused();
+  }
+
+private:
+  /// Removes operations, and then operands, that nothing uses any more.
+  void dropUnused() {
+    ScalarProgram &body = primitive.body;
+    std::vector<bool> used(body.ops.size(), false);
+    for (ScalarId result : body.results)
+      used[result] = true;
+    for (size_t i = body.ops.size(); i-- > 0;)
+      if (used[i])
+        for (ScalarId arg : body.ops[i].args)
+          used[arg] = true;
+    std::vector<ScalarId> map(body.ops.size());
+    std::vector<ScalarOp> ops;
+    std::vector<ValueId> operands;
+    std::vector<uint32_t> newOperand(primitive.operands.size(), kNone);
+    for (size_t i = 0; i < body.ops.size(); ++i) {
+      if (!used[i])
+        continue;
+      map[i] = static_cast<ScalarId>(ops.size());
+      ScalarOp op = std::move(body.ops[i]);
+      for (ScalarId &arg : op.args)
+        arg = map[arg];
+      if (op.opcode == ScalarOpcode::Read) {
+        uint32_t &operand = newOperand[op.operand];
+        if (operand == kNone) {
+          operand = static_cast<uint32_t>(operands.size());
+          operands.push_back(primitive.operands[op.operand]);
+        }
+        op.operand = operand;
+      }
+      ops.push_back(std::move(op));
+    }
+    for (ScalarId &result : body.results)
+      result = map[result];
+    body.ops = std::move(ops);
+    primitive.operands = std::move(operands);
+  }
+
+  PrimitiveGraph &graph;
+  Primitive &primitive;
+};
+
+} // namespace
+
+void inlineConstants(PrimitiveGraph &graph) {
+  for (Primitive &primitive : graph.primitives)
+    if (primitive.kind != Primitive::Kind::Library)
+      Rewriter(graph, primitive).run();
+}
+
+} // namespace lockstitch
