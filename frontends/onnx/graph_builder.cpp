@@ -1,0 +1,250 @@
+#include "frontends/onnx/graph_builder.h"
+
+#include "compiler/graph/evaluate_scalar.h"
+
+#include <algorithm>
+
+namespace lockstitch::onnx {
+
+Shape toShape(const Extents &extents) {
+  return Shape(extents.begin(), extents.end());
+}
+
+Extents toExtents(const Shape &shape) {
+  Extents extents;
+  for (const Dim &dim : shape)
+    extents.push_back(dim.value());
+  return extents;
+}
+
+std::vector<IndexExpr> identityAt(unsigned rank) {
+  return IndexMap::identity(rank).results;
+}
+
+std::vector<IndexExpr> broadcastAt(const Shape &from, unsigned toRank) {
+  std::vector<IndexExpr> at;
+  for (size_t i = 0; i < from.size(); ++i)
+    at.push_back(from[i].value() == 1
+                     ? IndexExpr::constant(0)
+                     : IndexExpr::dim(toRank - from.size() + i));
+  return at;
+}
+
+// --- GraphBuilder
+
+namespace {
+constexpr int64_t kFoldElements = 64;
+constexpr int64_t kFoldIntegerBytes = 64 << 10;
+constexpr int64_t kAlwaysFoldBytes = 1 << 20;
+constexpr int64_t kFoldWork = 1 << 20; // elements of the domain
+constexpr size_t kSmallConstantBytes = 512;
+} // namespace
+
+void GraphBuilder::setOrigin(OriginId origin) { currentOrigin = origin; }
+
+bool GraphBuilder::isWorthFolding(const Primitive &primitive,
+                                  const TensorType &type, bool always) const {
+  if (primitive.kind == Primitive::Kind::Library)
+    return false;
+  for (ValueId operand : primitive.operands)
+    if (!isConstant(operand))
+      return false;
+  if (numElements(primitive.domain) > kFoldWork)
+    return false;
+  if (always && type.bytes() <= kAlwaysFoldBytes)
+    return true;
+  return isFloat(type.element) ? type.elements() <= kFoldElements
+                               : type.bytes() <= kFoldIntegerBytes;
+}
+
+ValueId GraphBuilder::add(Primitive primitive, TensorType type,
+                          bool alwaysFold) {
+  if (isWorthFolding(primitive, type, alwaysFold)) {
+    std::vector<OperandView> operands;
+    for (ValueId operand : primitive.operands)
+      operands.push_back({graph.type(operand),
+                          {graph.values[operand].constant.data,
+                           graph.values[operand].constant.bytes}});
+    auto bytes = evaluatePrimitive(primitive, type, operands);
+    if (!bytes.ok())
+      throw Refusal{
+          "internal: folding failed: " + bytes.error().messages[0].reason, {}};
+    return constant(type, std::move(*bytes));
+  }
+  primitive.name = graph.origins[currentOrigin].node + "/" +
+                   std::to_string(primitivesOf[currentOrigin]++);
+  primitive.origins = {currentOrigin};
+  return graph.add(std::move(primitive), std::move(type));
+}
+
+ValueId GraphBuilder::constant(const TensorType &type,
+                               std::vector<std::byte> bytes) {
+  if (bytes.size() > kSmallConstantBytes)
+    return graph.addConstant({}, type, ConstantData::own(std::move(bytes)));
+  auto [it, isNew] = smallConstants.try_emplace({toString(type), bytes}, kNone);
+  if (isNew)
+    it->second =
+        graph.addConstant({}, type, ConstantData::own(std::move(bytes)));
+  return it->second;
+}
+
+ValueId GraphBuilder::constantInts(const std::vector<int64_t> &values,
+                                   Extents extents) {
+  auto *begin = reinterpret_cast<const std::byte *>(values.data());
+  return constant({ElementType::I64, toShape(extents)},
+                  {begin, begin + values.size() * sizeof(int64_t)});
+}
+
+ValueId GraphBuilder::reshapedConstant(ValueId constant, const Extents &to) {
+  const Value &value = graph.values[constant];
+  return graph.addConstant(value.name, {value.type.element, toShape(to)},
+                           ConstantData(value.constant));
+}
+
+std::optional<OperandView> GraphBuilder::constantBytes(ValueId value) {
+  const Value &info = graph.values[value];
+  if (info.kind == Value::Kind::Constant)
+    return OperandView{info.type, {info.constant.data, info.constant.bytes}};
+  if (info.kind == Value::Kind::Input)
+    return std::nullopt;
+  if (auto it = evaluated.find(value); it != evaluated.end())
+    return it->second.empty() && info.type.bytes()
+               ? std::nullopt
+               : std::optional<OperandView>(OperandView{info.type, it->second});
+  evaluated[value] = {}; // not constant, until shown otherwise
+  const Primitive &primitive = graph.primitives[info.producer];
+  if (primitive.kind == Primitive::Kind::Library ||
+      numElements(primitive.domain) > kFoldWork)
+    return std::nullopt;
+  std::vector<OperandView> operands;
+  for (ValueId operand : primitive.operands) {
+    auto bytes = constantBytes(operand);
+    if (!bytes)
+      return std::nullopt;
+    operands.push_back(*bytes);
+  }
+  auto bytes = evaluatePrimitive(primitive, info.type, operands);
+  if (!bytes.ok())
+    throw Refusal{
+        "internal: folding failed: " + bytes.error().messages[0].reason, {}};
+  evaluated[value] = std::move(*bytes);
+  return OperandView{info.type, evaluated[value]};
+}
+
+std::optional<std::vector<int64_t>> GraphBuilder::constantInts(ValueId value) {
+  if (isFloat(element(value)))
+    return std::nullopt;
+  auto bytes = constantBytes(value);
+  if (!bytes)
+    return std::nullopt;
+  std::vector<int64_t> ints(bytes->type.elements());
+  size_t width = byteSize(bytes->type.element);
+  for (size_t i = 0; i < ints.size(); ++i)
+    ints[i] =
+        evaluation::load(bytes->type.element, bytes->bytes.data() + i * width)
+            .integer;
+  return ints;
+}
+
+std::optional<std::vector<double>> GraphBuilder::constantReals(ValueId value) {
+  auto bytes = constantBytes(value);
+  if (!bytes)
+    return std::nullopt;
+  std::vector<double> reals(bytes->type.elements());
+  size_t width = byteSize(bytes->type.element);
+  for (size_t i = 0; i < reals.size(); ++i) {
+    evaluation::Slot slot =
+        evaluation::load(bytes->type.element, bytes->bytes.data() + i * width);
+    reals[i] = isFloat(bytes->type.element) ? slot.real
+                                            : static_cast<double>(slot.integer);
+  }
+  return reals;
+}
+
+std::optional<ScalarConstant> GraphBuilder::splat(ValueId value) {
+  const Value &info = graph.values[value];
+  if (info.kind == Value::Kind::Constant) {
+    if (info.type.elements() != 1)
+      return std::nullopt;
+    evaluation::Slot slot =
+        evaluation::load(info.type.element, info.constant.data);
+    return isFloat(info.type.element) ? ScalarConstant::fromDouble(slot.real)
+                                      : ScalarConstant::fromInt(slot.integer);
+  }
+  if (info.kind == Value::Kind::Input)
+    return std::nullopt;
+  const Primitive &primitive = graph.primitives[info.producer];
+  if (primitive.kind != Primitive::Kind::Pull)
+    return std::nullopt;
+  const ScalarOp &result = primitive.body[primitive.body.results[0]];
+  return result.opcode == ScalarOpcode::Constant
+             ? std::optional(result.constant)
+             : std::nullopt;
+}
+
+// --- BodyBuilder
+
+BodyBuilder::BodyBuilder(GraphBuilder &graph, Shape domain)
+    : b(primitive.body), graph(graph), domainRanges(rangesOf(domain)) {
+  primitive.domain = std::move(domain);
+}
+
+ScalarId BodyBuilder::read(ValueId value, std::vector<IndexExpr> at,
+                           std::vector<IndexConstraint> constraints,
+                           std::vector<ScalarId> runtimes) {
+  const TensorType &type = graph.type(value);
+  if (constraints.empty())
+    if (std::optional<ScalarConstant> constant = graph.splat(value))
+      return isFloat(type.element)
+                 ? b.constant(type.element, constant->real)
+                 : b.constantInt(type.element, constant->integer);
+  auto it =
+      std::find(primitive.operands.begin(), primitive.operands.end(), value);
+  uint32_t operand = it - primitive.operands.begin();
+  if (it == primitive.operands.end())
+    primitive.operands.push_back(value);
+  IndexMap map;
+  map.numDims = rank();
+  for (const IndexExpr &expr : at)
+    map.results.push_back(simplify(expr, domainRanges));
+  for (IndexConstraint &constraint : constraints) {
+    constraint.expr = simplify(constraint.expr, domainRanges);
+    Interval range = rangeOf(constraint.expr, domainRanges);
+    if (range.low < constraint.lo || range.high > constraint.hi)
+      map.constraints.push_back(std::move(constraint));
+  }
+  return b.read(operand, type.element, std::move(map), std::move(runtimes));
+}
+
+ScalarId BodyBuilder::readWide(ValueId value, std::vector<IndexExpr> at,
+                               std::vector<IndexConstraint> constraints,
+                               std::vector<ScalarId> runtimes) {
+  ScalarId id =
+      read(value, std::move(at), std::move(constraints), std::move(runtimes));
+  return b.cast(id, computeType(b.type(id)));
+}
+
+ScalarId BodyBuilder::readBroadcast(ValueId value, unsigned rank) {
+  return readWide(value, broadcastAt(graph.type(value).shape, rank));
+}
+
+ValueId BodyBuilder::pull(ScalarId result, ElementType element,
+                          bool alwaysFold) {
+  primitive.kind = Primitive::Kind::Pull;
+  primitive.body.results = {b.cast(result, element)};
+  TensorType type{element, primitive.domain};
+  return graph.add(std::move(primitive), std::move(type), alwaysFold);
+}
+
+ValueId BodyBuilder::reduce(std::vector<ScalarId> values, unsigned reducedDims,
+                            Reducer reducer, ElementType element) {
+  primitive.kind = Primitive::Kind::Reduce;
+  primitive.reducedDims = reducedDims;
+  primitive.body.results = std::move(values);
+  primitive.reducer = std::move(reducer);
+  TensorType type{element, Shape(primitive.domain.begin(),
+                                 primitive.domain.end() - reducedDims)};
+  return graph.add(std::move(primitive), std::move(type));
+}
+
+} // namespace lockstitch::onnx
