@@ -27,7 +27,8 @@ void print(const IndexExpr &expr, std::string &text, bool nested) {
   }
   if (nested)
     text += "(";
-  print(expr.lhs(), text, expr.lhs().kind() != Kind::Add || expr.kind() != Kind::Add);
+  bool isSum = expr.kind() == Kind::Add;
+  print(expr.lhs(), text, !isSum);
   switch (expr.kind()) {
   case Kind::Add:
     text += " + ";
@@ -42,8 +43,7 @@ void print(const IndexExpr &expr, std::string &text, bool nested) {
     text += " mod ";
     break;
   }
-  bool plainProduct = expr.kind() == Kind::Add && expr.rhs().kind() == Kind::Mul;
-  print(expr.rhs(), text, !plainProduct);
+  print(expr.rhs(), text, !isSum || expr.rhs().kind() == Kind::Add);
   if (nested)
     text += ")";
 }
