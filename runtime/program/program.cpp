@@ -2,9 +2,11 @@
 
 namespace lockstitch {
 
+ContentCheck::~ContentCheck() = default;
+
 Blob Blob::own(std::vector<std::byte> bytes) {
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  return {std::span<const std::byte>(*owner), owner};
+  return {std::span<const std::byte>(*owner), owner, nullptr};
 }
 
 int64_t TensorInfo::elements() const {

@@ -5,6 +5,7 @@
 
 #include "runtime/program/element_type.h"
 #include "runtime/program/library_call.h"
+#include "runtime/program/status.h"
 
 #include <array>
 #include <cstdint>
@@ -15,11 +16,22 @@
 
 namespace lockstitch {
 
+/// A check of bytes that is put off until somebody needs them: the checksum of an artifact's section.
+class ContentCheck {
+public:
+  virtual ~ContentCheck();
+  /// Thread-safe; the work is done once.
+  virtual Status verify() const = 0;
+};
+
 /// Bytes that somebody keeps alive: a section of a mapped file, a constant of the mapped model, or memory of our own.
 struct Blob {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
+  std::span<const std::byte> bytes = {};
+  std::shared_ptr<const void> owner = {};
+  std::shared_ptr<const ContentCheck> check = {};
   static Blob own(std::vector<std::byte> bytes);
+  /// To be called before the bytes are relied upon; Session does so for what it loads.
+  Status verify() const { return check ? check->verify() : Status(); }
 };
 
 struct TensorInfo {

@@ -125,6 +125,8 @@ public:
     for (size_t i = 0; i < program.constants.size(); ++i) {
       std::span<const std::byte> bytes = program.constants[i].bytes;
       std::string what = "constant '" + program.constantInfos[i].name + "'";
+      if (Status status = program.constants[i].verify(); !status.ok())
+        return status;
       // Weights inside a mapped model lie where Protobuf put them, at any address; those of an artifact are aligned.
       bool inPlace = !bytes.empty() && isAligned(bytes.data());
       Result<std::unique_ptr<DeviceMemory>> memory =
@@ -378,6 +380,9 @@ Result<std::shared_ptr<const Session>> Session::create(std::shared_ptr<const Pro
   if (!target.ok())
     return target.error();
   session->targetPointer = *target;
+  for (const Blob *blob : {&(*target)->code, &(*target)->cubin})
+    if (Status status = blob->verify(); !status.ok())
+      return status.error();
   Result<std::shared_ptr<const Module>> module = session->devicePointer->load(program, **target);
   if (!module.ok())
     return module.error();
