@@ -118,8 +118,8 @@ InstanceId InstanceGraph::load(ValueId value, const IndexMap &map, int64_t colum
   instance.level = level;
   instance.readsMemory = true;
   uint64_t key = combine(instance.value, instance.offset.hash());
-  if (InstanceId known = find(key, instance); known != kNone)
-    return known;
+  if (InstanceId found = find(key, instance); found != kNone)
+    return found;
   return add(key, std::move(instance));
 }
 
@@ -139,8 +139,8 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map, int64_t column
   instance.columns = columns;
   instance.level = level;
   uint64_t key = combine(combine(value, map.hash()), 1);
-  if (InstanceId known = find(key, instance); known != kNone)
-    return known;
+  if (InstanceId found = find(key, instance); found != kNone)
+    return known(found);
   if (!checkRecompute(instance, graph.primitives[primitive]))
     return kNone;
   InstanceId id = add(key, std::move(instance));
@@ -182,8 +182,8 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t
       instance.value = primitive.result;
       instance.primitive = id;
       uint64_t key = combine(id, 2);
-      if (InstanceId known = find(key, instance); known != kNone)
-        return known;
+      if (InstanceId found = find(key, instance); found != kNone)
+        return found;
       Instance body;
       body.kind = Instance::Kind::RowBody;
       body.primitive = id;
@@ -238,7 +238,7 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t
     if (other.kind == Instance::Kind::Loop && other.primitive == id &&
         std::equal(map.results.begin(), map.results.end(), other.map.results.begin()) &&
         (!dependence.column || other.columns == columns))
-      return at->second;
+      return known(at->second);
   }
   if (loopTrips.size() >= 60)
     return refuse(false, "it would hold more than 60 loops");
@@ -288,8 +288,10 @@ bool InstanceGraph::readOperands(InstanceId id) {
     }
     IndexMap composed = compose(local, map, ranges(columns));
     InstanceId operand = get(primitive.operands[op.operand], composed, columns, levels[i]);
-    if (operand == kNone)
+    if (operand == kNone) {
+      instances[id].failed = true;
       return false;
+    }
     instances[id].reads[i] = operand;
     levels[i] = std::max(levels[i], instances[operand].level);
     level = std::max(level, levels[i]);

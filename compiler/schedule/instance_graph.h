@@ -44,6 +44,7 @@ struct Instance {
   int64_t trips = 0;               // Loop, RowBody: extent of the reduction
   InstanceId body = kNone;         // RowResult: its RowBody
   bool readsMemory = false;        // does computing it take a load?
+  bool failed = false;             // something that it reads can't be had; met again, it is refused again
 };
 
 /// A run-time variable of an index: scalar `scalar` of instance `instance`'s body.
@@ -82,6 +83,7 @@ private:
   InstanceId add(uint64_t key, Instance instance);
   InstanceId find(uint64_t key, const Instance &like) const;
   bool readOperands(InstanceId id);
+  InstanceId known(InstanceId id) { return instances[id].failed ? refuse(false, "one of its values can't be computed in this space") : id; }
   Dependence dependenceOf(const IndexExpr &expr) const;
   Dependence dependenceOf(const IndexMap &map) const;
   int levelOf(const IndexExpr &expr) const;

@@ -62,11 +62,39 @@ const ScalarOp *pureRead(const PrimitiveGraph &graph, const Primitive &primitive
   return &result;
 }
 
+/// Splits batch dimension `dim` of extent n into (n/inner, inner) in all three views: nothing changes but the notation.
+void splitBatch(MatMulCall &call, unsigned dim, int64_t inner) {
+  call.batch.insert(call.batch.begin() + dim + 1, inner);
+  call.batch[dim] /= inner;
+  for (StridedView *view : {&call.a, &call.b, &call.result}) {
+    int64_t stride = view->strides[dim];
+    view->strides.insert(view->strides.begin() + dim + 1, stride);
+    view->strides[dim] = stride * inner;
+  }
+}
+
+/// Heads that share keys and values make the offset depend on (b floordiv 3): with the batch written as two dimensions it is
+/// linear again. Returns the dimension to split and the inner extent.
+std::optional<std::pair<unsigned, int64_t>> batchToSplit(const IndexExpr &offset, const IndexRanges &ranges,
+                                                         const MatMulCall &call) {
+  for (const auto &[atom, coefficient] : toLinearForm(offset, ranges).terms) {
+    bool division = atom.kind() == IndexExpr::Kind::FloorDiv || atom.kind() == IndexExpr::Kind::Mod;
+    if (!division || atom.lhs().kind() != IndexExpr::Kind::Dim)
+      continue;
+    unsigned dim = atom.lhs().position();
+    int64_t inner = atom.rhs().value();
+    if (dim < call.batch.size() && call.batch[dim] % inner == 0)
+      return std::pair{dim, inner};
+  }
+  return std::nullopt;
+}
+
 void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
   MatMulCall &call = product.call.matmul;
   StridedView &view = which == 0 ? call.a : call.b;
-  Shape space = which == 0 ? coordinates(call, call.m, call.k) : coordinates(call, call.k, call.n);
-  if (numElements(space) == 0)
+  auto spaceOf = [&] { return which == 0 ? coordinates(call, call.m, call.k) : coordinates(call, call.k, call.n); };
+  Shape space = spaceOf();
+  if (numElements(space) == 0 || call.hasC)
     return;
   IndexRanges ranges = rangesOf(space);
   // Through a chain of views the offset may be linear only at its end (reshape, then transpose): keep the best so far.
@@ -84,6 +112,19 @@ void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
     inner.results = std::move(at);
     value = producer.operands[0];
     offset = linearize(compose(read->map, inner, ranges).results, graph.type(value).shape, ranges);
+    while (auto split = batchToSplit(offset, ranges, call)) {
+      auto [dim, extent] = *split;
+      splitBatch(call, dim, extent);
+      space = spaceOf();
+      ranges = rangesOf(space);
+      // The old dimensions in terms of the new.
+      std::vector<IndexExpr> dims;
+      for (unsigned i = 0; i + 1 < space.size(); ++i)
+        dims.push_back(i < dim    ? IndexExpr::dim(i)
+                       : i == dim ? IndexExpr::dim(i) * IndexExpr::constant(extent) + IndexExpr::dim(i + 1)
+                                  : IndexExpr::dim(i + 1));
+      offset = simplify(substitute(offset, dims), ranges);
+    }
     if (auto strided = viewOf(offset, ranges, space.size())) {
       view = std::move(*strided);
       product.operands[which] = value;
