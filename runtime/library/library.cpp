@@ -14,7 +14,8 @@ std::optional<std::string> refuseMatMul(const LibraryCall &call) {
   for (size_t i = 0; i < operandCount(call); ++i)
     if (operandBytes(call, i) < 0)
       return "the product's sizes contradict each other or overflow (operand " + std::to_string(i) + ")";
-  for (size_t i = 0; i < m.batch.size() + 2; ++i) {
+  bool empty = operandBytes(call, operandCount(call) - 1) == 0;
+  for (size_t i = 0; i < m.batch.size() + 2 && !empty; ++i) {
     int64_t extent = i < m.batch.size() ? m.batch[i] : i == m.batch.size() ? m.m : m.n;
     if (extent > 1 && m.result.strides[i] == 0)
       return "the product's result has a stride of 0";
