@@ -23,10 +23,12 @@ public:
   GreedyExplorer(const PrimitiveGraph &graph, const PlannerOptions &options)
       : graph(graph), options(options), users(graph.users()) {}
 
-  Plan run() {
+  Result<Plan> run() {
     findPrologue();
     groupOf.resize(graph.primitives.size());
     groups.resize(graph.primitives.size());
+    rank.resize(graph.primitives.size());
+    visited.resize(graph.primitives.size(), 0);
     for (PrimitiveId id = 0; id < graph.primitives.size(); ++id) {
       groupOf[id] = id;
       groups[id] = {id};
@@ -153,39 +155,66 @@ private:
     return "";
   }
 
-  /// A path from one group to the other through a third would make the kernels wait for each other.
+  /// A path from one group to the other through a third would make the kernels wait for each other. Groups are ranked in a
+  /// topological order of the *groups*: a path only ever goes to higher ranks. (The order of the primitives says nothing
+  /// here: a group may hold an early and a late one.)
   std::string pathOutside(GroupId left, GroupId right) {
-    for (auto [from, to] : {std::pair{left, right}, std::pair{right, left}}) {
-      PrimitiveId last = groups[to].back();
-      std::vector<GroupId> stack;
-      ++visit;
-      visited.resize(groups.size(), 0);
-      auto push = [&](GroupId group) {
-        for (PrimitiveId member : groups[group])
-          for (PrimitiveId user : users[graph.primitives[member].result]) {
-            GroupId next = groupOf[user];
-            if (next == from || visited[next] == visit || groups[next].front() > last)
-              continue;
-            if (next == to) {
-              if (group != from)
-                return member;
-              continue;
-            }
-            visited[next] = visit;
-            stack.push_back(next);
+    rankGroups();
+    GroupId from = rank[left] < rank[right] ? left : right, to = from == left ? right : left;
+    std::vector<GroupId> stack;
+    ++visit;
+    auto push = [&](GroupId group) {
+      for (PrimitiveId member : groups[group])
+        for (PrimitiveId user : users[graph.primitives[member].result]) {
+          GroupId next = groupOf[user];
+          if (next == group || visited[next] == visit || rank[next] > rank[to])
+            continue;
+          if (next == to) {
+            if (group != from)
+              return member;
+            continue;
           }
-        return kNone;
-      };
-      PrimitiveId through = push(from);
-      while (through == kNone && !stack.empty()) {
-        GroupId group = stack.back();
-        stack.pop_back();
-        through = push(group);
-      }
-      if (through != kNone)
-        return "a path through " + graph.primitives[through].name + ", which is in another kernel, would make a cycle";
+          visited[next] = visit;
+          stack.push_back(next);
+        }
+      return kNone;
+    };
+    PrimitiveId through = push(from);
+    while (through == kNone && !stack.empty()) {
+      GroupId group = stack.back();
+      stack.pop_back();
+      through = push(group);
     }
-    return "";
+    if (through == kNone)
+      return "";
+    return "a path through " + graph.primitives[through].name + ", which is in another kernel, would make a cycle";
+  }
+
+  /// Topological order of the groups, smallest first primitive first; made again after a merge.
+  void rankGroups() {
+    if (!ranksAreStale)
+      return;
+    ranksAreStale = false;
+    std::vector<uint32_t> waiting(groups.size(), 0);
+    auto forEachSuccessor = [&](GroupId group, auto visitSuccessor) {
+      for (PrimitiveId member : groups[group])
+        for (PrimitiveId user : users[graph.primitives[member].result])
+          if (groupOf[user] != group)
+            visitSuccessor(groupOf[user]);
+    };
+    for (GroupId group = 0; group < groups.size(); ++group)
+      forEachSuccessor(group, [&](GroupId next) { ++waiting[next]; });
+    std::vector<GroupId> ready;
+    for (GroupId group = 0; group < groups.size(); ++group)
+      if (!waiting[group])
+        ready.push_back(group);
+    for (uint32_t position = 0; position < ready.size(); ++position) {
+      rank[ready[position]] = position;
+      forEachSuccessor(ready[position], [&](GroupId next) {
+        if (--waiting[next] == 0)
+          ready.push_back(next);
+      });
+    }
   }
 
   KernelSpec specOf(const std::vector<PrimitiveId> &members) const {
@@ -220,6 +249,7 @@ private:
     groups[left] = std::move(members);
     groups[right].clear();
     ++versions[left];
+    ranksAreStale = true;
   }
 
   bool decide(PrimitiveId a, PrimitiveId b, bool merged, bool byProfit, std::string reason) {
@@ -227,7 +257,7 @@ private:
     return merged;
   }
 
-  Plan collect() {
+  Result<Plan> collect() {
     Plan plan;
     for (const auto &members : groups) {
       if (members.empty())
@@ -241,7 +271,8 @@ private:
       if (!viewsOnly)
         plan.steps.push_back(std::move(step));
     }
-    orderSteps(graph, plan.steps);
+    if (!orderSteps(graph, plan.steps))
+      return Error::internal("planner", "the plan has a cycle");
     findOutputs(graph, plan.steps);
     for (auto &[pair, decision] : decisions)
       plan.decisions.push_back(std::move(decision));
@@ -260,12 +291,13 @@ private:
   std::unordered_map<GroupId, uint32_t> versions;
   std::unordered_map<uint64_t, uint64_t> refused; // pair of groups -> their versions then
   std::unordered_map<uint64_t, Decision> decisions;
-  std::vector<uint32_t> visited;
+  std::vector<uint32_t> rank, visited; // by group
   uint32_t visit = 0;
+  bool ranksAreStale = true;
 };
 
 } // namespace
 
-Plan explore(const PrimitiveGraph &graph, const PlannerOptions &options) { return GreedyExplorer(graph, options).run(); }
+Result<Plan> explore(const PrimitiveGraph &graph, const PlannerOptions &options) { return GreedyExplorer(graph, options).run(); }
 
 } // namespace lockstitch

@@ -4,6 +4,7 @@
 
 #include "compiler/planner/plan.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "runtime/program/status.h"
 
 namespace lockstitch {
 
@@ -14,8 +15,8 @@ struct PlannerOptions {
   size_t maxMembers = 400;
 };
 
-/// Plans `graph` (storage roots computed). Every decision carries its reason.
-Plan explore(const PrimitiveGraph &graph, const PlannerOptions &options);
+/// Plans `graph` (storage roots computed). Every decision carries its reason. Errors: internal only.
+Result<Plan> explore(const PrimitiveGraph &graph, const PlannerOptions &options);
 
 } // namespace lockstitch
 

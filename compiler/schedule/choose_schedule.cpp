@@ -213,8 +213,10 @@ std::variant<ScheduledKernel, Refusal> scheduleKernel(const PrimitiveGraph &grap
     if (auto *refusal = std::get_if<Refusal>(&built))
       return *refusal;
     StageProgram &program = std::get<StageProgram>(built);
-    if (!target.isGpu)
-      return ScheduledKernel{std::move(program), chooseHost(program, target)};
+    if (!target.isGpu) {
+      KernelSchedule schedule = chooseHost(program, target);
+      return ScheduledKernel{std::move(program), schedule};
+    }
     auto chosen = chooseGpu(program, target);
     if (auto *schedule = std::get_if<KernelSchedule>(&chosen))
       // One thread per row keeps no tile in shared memory: it would be strided across the warp.
