@@ -88,7 +88,7 @@ void reciprocal(NodeContext &c) {
 
 void modulo(NodeContext &c) {
   bool cStyle = c.attrInt("fmod", 0) != 0;
-  if (!cStyle && isFloat(c.element(0)))
+  if (!cStyle && isFloat(c.element(0)) && c.opset < 28)
     c.refuse("floating-point operands need fmod=1");
   cStyle ? binary<Op::Rem>(c) : binary<Op::Mod>(c);
 }

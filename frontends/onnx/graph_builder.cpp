@@ -38,6 +38,8 @@ constexpr int64_t kFoldIntegerBytes = 64 << 10;
 constexpr int64_t kAlwaysFoldBytes = 1 << 20;
 constexpr int64_t kFoldWork = 1 << 20; // elements of the domain
 constexpr size_t kSmallConstantBytes = 512;
+constexpr int kFoldDepth =
+    100; // primitives in a row, when a value is asked for
 } // namespace
 
 void GraphBuilder::setOrigin(OriginId origin) { currentOrigin = origin; }
@@ -74,6 +76,9 @@ ValueId GraphBuilder::add(Primitive primitive, TensorType type,
   primitive.name = graph.origins[currentOrigin].node + "/" +
                    std::to_string(primitivesOf[currentOrigin]++);
   primitive.origins = {currentOrigin};
+  primitiveDependsOnInputs.push_back(
+      std::any_of(primitive.operands.begin(), primitive.operands.end(),
+                  [&](ValueId operand) { return dependsOnInputs(operand); }));
   return graph.add(std::move(primitive), std::move(type));
 }
 
@@ -101,24 +106,33 @@ ValueId GraphBuilder::reshapedConstant(ValueId constant, const Extents &to) {
                            ConstantData(value.constant));
 }
 
+bool GraphBuilder::dependsOnInputs(ValueId value) const {
+  const Value &info = graph.values[value];
+  return info.kind == Value::Kind::Input ||
+         (info.kind == Value::Kind::Result &&
+          primitiveDependsOnInputs[info.producer]);
+}
+
 std::optional<OperandView> GraphBuilder::constantBytes(ValueId value) {
+  return constantBytes(value, 0);
+}
+
+std::optional<OperandView> GraphBuilder::constantBytes(ValueId value,
+                                                       int depth) {
   const Value &info = graph.values[value];
   if (info.kind == Value::Kind::Constant)
     return OperandView{info.type, {info.constant.data, info.constant.bytes}};
-  if (info.kind == Value::Kind::Input)
+  if (dependsOnInputs(value) || depth > kFoldDepth)
     return std::nullopt;
   if (auto it = evaluated.find(value); it != evaluated.end())
-    return it->second.empty() && info.type.bytes()
-               ? std::nullopt
-               : std::optional<OperandView>(OperandView{info.type, it->second});
-  evaluated[value] = {}; // not constant, until shown otherwise
+    return OperandView{info.type, it->second};
   const Primitive &primitive = graph.primitives[info.producer];
   if (primitive.kind == Primitive::Kind::Library ||
       numElements(primitive.domain) > kFoldWork)
     return std::nullopt;
   std::vector<OperandView> operands;
   for (ValueId operand : primitive.operands) {
-    auto bytes = constantBytes(operand);
+    auto bytes = constantBytes(operand, depth + 1);
     if (!bytes)
       return std::nullopt;
     operands.push_back(*bytes);
@@ -127,8 +141,8 @@ std::optional<OperandView> GraphBuilder::constantBytes(ValueId value) {
   if (!bytes.ok())
     throw Refusal{
         "internal: folding failed: " + bytes.error().messages[0].reason, {}};
-  evaluated[value] = std::move(*bytes);
-  return OperandView{info.type, evaluated[value]};
+  std::vector<std::byte> &kept = evaluated[value] = std::move(*bytes);
+  return OperandView{info.type, kept};
 }
 
 std::optional<std::vector<int64_t>> GraphBuilder::constantInts(ValueId value) {

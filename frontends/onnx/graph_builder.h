@@ -70,9 +70,12 @@ public:
 private:
   bool isWorthFolding(const Primitive &primitive, const TensorType &type,
                       bool always) const;
+  bool dependsOnInputs(ValueId value) const;
+  std::optional<OperandView> constantBytes(ValueId value, int depth);
 
   OriginId currentOrigin = 0;
   std::unordered_map<OriginId, unsigned> primitivesOf;
+  std::vector<bool> primitiveDependsOnInputs; // by PrimitiveId
   std::map<std::pair<std::string, std::vector<std::byte>>, ValueId>
       smallConstants; // by type and bytes
   std::unordered_map<ValueId, std::vector<std::byte>>

@@ -251,33 +251,62 @@ void groupNormalization(NodeContext &c) {
              c.element(0)));
 }
 
-/// Inference: (x - mean) * (scale / sqrt(variance + epsilon)) + bias; the
-/// factor is per channel and folds with constants.
+/// (x - mean) * (scale / sqrt(variance + epsilon)) + bias. The factor is per
+/// channel and folds with constants.
 void batchNormalization(NodeContext &c) {
   c.requireFloat(0);
-  if (c.opset >= 14 && c.attrInt("training_mode", 0))
-    c.refuse("training mode is not supported",
-             "export the model for inference");
+  bool training = c.opset >= 14 && c.attrInt("training_mode", 0);
   if (c.opset < 9 && !c.attrInt("spatial", 1))
     c.refuse("statistics per element (spatial=0) are not supported");
-  if (c.rank(0) < 1)
-    c.refuse("its input should have a rank of 1 or more");
+  if (c.rank(0) < (training ? 2 : 1))
+    c.refuse("its input has no channels");
   int64_t channels = c.rank(0) < 2 ? 1 : c.extents(0)[1];
   requireChannels(c, 1, 4, channels);
   float epsilon = c.attrFloat("epsilon", 1e-5f);
   ElementType wide = computeType(c.element(0));
+  IndexExpr first = IndexExpr::dim(0);
+  auto channelOf = [&](BodyBuilder &body, ValueId value, IndexExpr at) {
+    return body.b.cast(body.readWide(value, {at}), wide);
+  };
+
+  ValueId mean = c.input(3), variance = c.input(4);
+  if (training) { // the batch's own statistics, over all axes but the channels'
+    std::vector<int64_t> axes = axesFrom(2, c.rank(0));
+    axes.insert(axes.begin(), 0);
+    double count = static_cast<double>(reducedCount(c.shape(0), axes));
+    Reduction average{
+        .accumulate = wide, .result = wide, .after = divideBy(count)};
+    ValueId kept = reduceAxes(c.graph, c.input(0), axes, true, average);
+    ValueId operands[] = {c.input(0), kept};
+    variance =
+        reduceElements(c.graph, operands, c.shape(0), axes, false, average,
+                       [](ScalarBuilder &b, std::span<const ScalarId> args) {
+                         ScalarId centred = b.op(Op::Sub, {args[0], args[1]});
+                         return b.op(Op::Mul, {centred, centred});
+                       });
+    mean = reshape(c.graph, kept, {channels});
+    float momentum = c.attrFloat("momentum", 0.9f);
+    for (size_t i : {1, 2}) {
+      if (!c.wantsOutput(i))
+        continue;
+      BodyBuilder running(c.graph, {Dim(channels)});
+      ScalarBuilder &r = running.b;
+      ScalarId old = r.op(Op::Mul, {channelOf(running, c.input(i + 2), first),
+                                    r.constant(wide, momentum)});
+      ScalarId now =
+          r.op(Op::Mul, {channelOf(running, i == 1 ? mean : variance, first),
+                         r.constant(wide, 1 - momentum)});
+      c.setOutput(i, running.pull(r.op(Op::Add, {old, now}), c.element(i + 2)));
+    }
+  }
 
   BodyBuilder factorBody(c.graph, {Dim(channels)});
   ScalarBuilder &f = factorBody.b;
-  auto channelOf = [&](BodyBuilder &body, size_t i, IndexExpr at) {
-    return body.b.cast(body.readWide(c.input(i), {at}), wide);
-  };
-  ScalarId variance =
-      f.op(Op::Add, {channelOf(factorBody, 4, IndexExpr::dim(0)),
-                     f.constant(wide, epsilon)});
-  ScalarId scale = channelOf(factorBody, 1, IndexExpr::dim(0));
+  ScalarId shifted = f.op(Op::Add, {channelOf(factorBody, variance, first),
+                                    f.constant(wide, epsilon)});
+  ScalarId scale = channelOf(factorBody, c.input(1), first);
   ValueId factor =
-      factorBody.pull(f.op(Op::Div, {scale, f.op(Op::Sqrt, {variance})}), wide,
+      factorBody.pull(f.op(Op::Div, {scale, f.op(Op::Sqrt, {shifted})}), wide,
                       /*alwaysFold=*/true);
 
   BodyBuilder body(c.graph, c.shape(0));
@@ -286,10 +315,54 @@ void batchNormalization(NodeContext &c) {
       c.rank(0) < 2 ? IndexExpr::constant(0) : IndexExpr::dim(1);
   ScalarId centred =
       b.op(Op::Sub, {body.readWide(c.input(0), identityAt(body.rank())),
-                     channelOf(body, 3, channel)});
+                     channelOf(body, mean, channel)});
   ScalarId value = b.op(Op::Mul, {centred, body.readWide(factor, {channel})});
-  c.setOutput(0, body.pull(b.op(Op::Add, {value, channelOf(body, 2, channel)}),
-                           c.element(0)));
+  c.setOutput(
+      0, body.pull(b.op(Op::Add, {value, channelOf(body, c.input(2), channel)}),
+                   c.element(0)));
+}
+
+/// The mean of a whole axis set removed and the deviation divided out; no
+/// scale.
+void meanVarianceNormalization(NodeContext &c) {
+  c.requireFloat(0);
+  std::vector<int64_t> axes = c.axes(
+      c.attrInts("axes").value_or(std::vector<int64_t>{0, 2, 3}), c.rank(0));
+  Statistics stats = statistics(c, c.input(0), axes, 1e-9f);
+  BodyBuilder body(c.graph, c.shape(0));
+  ScalarId centred = body.b.op(Op::Sub, {body.readBroadcast(c.input(0)),
+                                         body.readBroadcast(stats.mean)});
+  c.setOutput(
+      0, body.pull(body.b.op(Op::Mul, {centred, body.readBroadcast(
+                                                    stats.inverseDeviation)}),
+                   c.element(0)));
+}
+
+/// x / |x|_p along one axis; 0 where the norm is 0.
+void lpNormalization(NodeContext &c) {
+  c.requireFloat(0);
+  int64_t p = c.attrInt("p", 2);
+  if (p != 1 && p != 2)
+    c.refuse("attribute 'p' should be 1 or 2, not " + std::to_string(p));
+  ElementType wide = computeType(c.element(0));
+  Reduction norm{.accumulate = wide, .result = wide};
+  norm.before = [p](ScalarBuilder &b, ScalarId x) {
+    return p == 1 ? b.op(Op::Abs, {x}) : b.op(Op::Mul, {x, x});
+  };
+  norm.after = [p](ScalarBuilder &b, ScalarId s) {
+    return p == 1 ? s : b.op(Op::Sqrt, {s});
+  };
+  ValueId operands[] = {c.input(0),
+                        reduceAxes(c.graph, c.input(0),
+                                   {c.axis(c.attrInt("axis", -1), c.rank(0))},
+                                   true, norm)};
+  c.setOutput(0,
+              elementwise(c, operands, c.element(0),
+                          [](ScalarBuilder &b, std::span<const ScalarId> args) {
+                            ScalarId zero = b.constant(b.type(args[1]), 0);
+                            return b.select(b.op(Op::Eq, {args[1], zero}), zero,
+                                            b.op(Op::Div, {args[0], args[1]}));
+                          }));
 }
 
 constexpr Rule kRules[] = {
@@ -298,6 +371,8 @@ constexpr Rule kRules[] = {
     {"InstanceNormalization", 6, kNewest, instanceNormalization},
     {"LayerNormalization", 17, kNewest, layerNormalization},
     {"LogSoftmax", 1, kNewest, logSoftmax},
+    {"LpNormalization", 1, kNewest, lpNormalization},
+    {"MeanVarianceNormalization", 9, kNewest, meanVarianceNormalization},
     {"RMSNormalization", 23, kNewest, rmsNormalization},
     {"Softmax", 1, kNewest, softmax},
 };

@@ -205,15 +205,17 @@ void spaceToDepth(NodeContext &c) {
   BodyBuilder body(c.graph, toShape({from[0], from[1] * block * block,
                                      from[2] / block, from[3] / block}));
   int64_t channels = std::max<int64_t>(from[1], 1);
-  IndexExpr within = floorDiv(IndexExpr::dim(1), channels);
-  IndexExpr size = IndexExpr::constant(block);
-  c.setOutput(
-      0,
-      body.pull(body.read(c.input(0),
-                          {IndexExpr::dim(0), mod(IndexExpr::dim(1), channels),
-                           IndexExpr::dim(2) * size + floorDiv(within, block),
-                           IndexExpr::dim(3) * size + mod(within, block)}),
-                c.element(0)));
+  bool columnsFirst = c.attrString("mode", "DCR") == "CRD";
+  IndexExpr d = IndexExpr::dim(1), size = IndexExpr::constant(block);
+  IndexExpr within =
+      columnsFirst ? mod(d, block * block) : floorDiv(d, channels);
+  IndexExpr channel =
+      columnsFirst ? floorDiv(d, block * block) : mod(d, channels);
+  ScalarId element =
+      body.read(c.input(0), {IndexExpr::dim(0), channel,
+                             IndexExpr::dim(2) * size + floorDiv(within, block),
+                             IndexExpr::dim(3) * size + mod(within, block)});
+  c.setOutput(0, body.pull(element, c.element(0)));
 }
 
 constexpr Rule kRules[] = {
