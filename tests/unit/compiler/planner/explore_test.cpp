@@ -1,0 +1,185 @@
+#include "compiler/graph/passes/passes.h"
+#include "compiler/planner/explore.h"
+#include "tests/unit/compiler/graph_maker.h"
+#include "tests/unit/compiler/random_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace lockstitch;
+using namespace lockstitch::testing;
+
+namespace {
+
+Plan planOf(PrimitiveGraph &graph, Explorer explorer = Explorer::FusionStitching, bool gpu = true) {
+  cleanUp(graph);
+  EXPECT_EQ(graph.verify().value_or(""), "");
+  PlannerOptions options;
+  options.explorer = explorer;
+  options.target.isGpu = gpu;
+  Result<Plan> plan = explore(graph, options);
+  EXPECT_TRUE(plan.ok());
+  return *plan;
+}
+
+ValueId softmax(GraphMaker &maker, ValueId x, unsigned axis) {
+  ValueId exp = maker.map(ScalarOpcode::Exp, {maker.map(ScalarOpcode::Sub, {x, maker.reduce(ScalarOpcode::Max, x, {axis})})});
+  return maker.map(ScalarOpcode::Div, {exp, maker.reduce(ScalarOpcode::Add, exp, {axis})});
+}
+
+TEST(Explore, SoftmaxIsOneKernelOverAnyAxis) {
+  for (unsigned axis : {0u, 1u, 2u}) {
+    GraphMaker maker;
+    maker.output(softmax(maker, maker.input({6, 10, 40}), axis));
+    EXPECT_EQ(planOf(maker.graph).numKernels(), 1) << "axis " << axis;
+  }
+}
+
+TEST(Explore, WithoutAnExplorerEveryPrimitiveIsAKernel) {
+  GraphMaker maker;
+  maker.output(softmax(maker, maker.input({6, 40}), 1));
+  EXPECT_EQ(planOf(maker.graph, Explorer::None).numKernels(), 5);
+}
+
+TEST(Explore, SiblingsOfOneInputShareAPass) {
+  GraphMaker maker;
+  ValueId x = maker.input({64, 256});
+  maker.output(maker.reduce(ScalarOpcode::Add, x, {1}));
+  maker.output(maker.reduce(ScalarOpcode::Max, x, {1}));
+  EXPECT_EQ(planOf(maker.graph).numKernels(), 1);
+}
+
+TEST(Explore, CrossedReductionsStaySeparateWithTheReason) {
+  GraphMaker maker;
+  ValueId x = maker.input({24, 96});
+  ValueId rows = maker.reduce(ScalarOpcode::Add, x, {1}), columns = maker.reduce(ScalarOpcode::Add, x, {0});
+  maker.output(maker.map(ScalarOpcode::Sub, {maker.map(ScalarOpcode::Sub, {x, rows}), columns}));
+  Plan plan = planOf(maker.graph);
+  EXPECT_GT(plan.numKernels(), 1);
+  bool told = false;
+  for (const Decision &decision : plan.decisions)
+    told |= !decision.merged && !decision.byProfit && !decision.reason.empty();
+  EXPECT_TRUE(told);
+}
+
+TEST(Explore, AProductSeparates) {
+  GraphMaker maker;
+  ValueId x = maker.map(ScalarOpcode::Exp, {maker.input({8, 16})});
+  maker.output(maker.map(ScalarOpcode::Tanh, {maker.matmul(x, maker.input({16, 12}))}));
+  Plan plan = planOf(maker.graph);
+  EXPECT_EQ(plan.numKernels(), 2);
+  EXPECT_EQ(plan.steps.size(), 3u);
+  EXPECT_EQ(floorKernels(maker.graph, plan), 2);
+}
+
+// Two recurrences that run against each other over the same inputs: merging the readers of x1 and those of x2 both ways would
+// make each kernel wait for the other.
+TEST(Explore, OpposedChainsMakeNoCycle) {
+  GraphMaker maker;
+  ValueId weights = maker.input({8, 8});
+  std::vector<ValueId> x;
+  for (int i = 0; i < 4; ++i)
+    x.push_back(maker.input({4, 8}));
+  ValueId forward = maker.input({4, 8}), backward = maker.input({4, 8});
+  for (int i = 0; i < 4; ++i)
+    forward = maker.matmul(maker.map(ScalarOpcode::Add, {x[i], forward}), weights);
+  for (int i = 4; i-- > 0;)
+    backward = maker.matmul(maker.map(ScalarOpcode::Add, {x[i], backward}), weights);
+  maker.output(forward);
+  maker.output(backward);
+  Plan plan = planOf(maker.graph); // checks inside that it is acyclic
+  EXPECT_GE(plan.numKernels(), 6);
+}
+
+TEST(Explore, DearValuesAreNotRepeated) {
+  GraphMaker maker;
+  ValueId small = maker.map(ScalarOpcode::Exp, {maker.input({1, 64})});
+  maker.output(maker.map(ScalarOpcode::Add, {maker.input({4096, 64}), small}));
+  Plan plan = planOf(maker.graph);
+  EXPECT_EQ(plan.numKernels(), 2);
+  ASSERT_FALSE(plan.decisions.empty());
+  EXPECT_TRUE(plan.decisions[0].byProfit);
+  EXPECT_THAT(plan.decisions[0].reason, ::testing::HasSubstr("computed 262144 times for its 64 elements"));
+}
+
+/// Every primitive that makes a tensor is in exactly one step, steps follow what they read, and the order is stable.
+void checkPlan(const PrimitiveGraph &graph, const Plan &plan) {
+  std::set<PrimitiveId> seen;
+  std::set<ValueId> made(graph.inputs.begin(), graph.inputs.end());
+  for (ValueId value = 0; value < graph.values.size(); ++value)
+    if (graph.values[value].kind == Value::Kind::Constant)
+      made.insert(value);
+  for (const PlanStep &step : plan.steps) {
+    std::set<PrimitiveId> members(step.members.begin(), step.members.end());
+    for (PrimitiveId member : step.members) {
+      EXPECT_TRUE(seen.insert(member).second) << "in two steps";
+      for (ValueId operand : graph.primitives[member].operands)
+        if (!members.count(graph.values[operand].producer)) {
+          EXPECT_TRUE(made.count(storageRoot(graph, operand))) << "reads what is not there yet";
+        }
+    }
+    made.insert(step.outputs.begin(), step.outputs.end());
+  }
+  for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
+    if (storageRoot(graph, graph.primitives[id].result) == graph.primitives[id].result) {
+      EXPECT_TRUE(seen.count(id)) << graph.primitives[id].name << " is in no step";
+    }
+  for (ValueId output : graph.outputs)
+    EXPECT_TRUE(made.count(storageRoot(graph, output)));
+}
+
+TEST(Explore, RandomGraphsArePartitionedInAnExecutableOrder) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    PrimitiveGraph graph = randomGraph(seed, 6 + seed % 40);
+    Plan plan = planOf(graph, Explorer::FusionStitching, seed % 2);
+    checkPlan(graph, plan);
+    PrimitiveGraph again = randomGraph(seed, 6 + seed % 40);
+    Plan second = planOf(again, Explorer::FusionStitching, seed % 2);
+    EXPECT_EQ(toString(graph, plan), toString(again, second));
+    Plan none = planOf(again, Explorer::None, seed % 2);
+    EXPECT_LE(plan.numKernels(), none.numKernels());
+    if (::testing::Test::HasFailure())
+      break;
+  }
+}
+
+TEST(PlanText, RoundTrips) {
+  PrimitiveGraph graph = randomGraph(7, 40);
+  Plan plan = planOf(graph), back;
+  std::string error;
+  ASSERT_TRUE(parsePlan(toString(graph, plan), graph, back, error)) << error;
+  EXPECT_EQ(back.steps, plan.steps);
+}
+
+TEST(PlanText, ErrorsNameTheLine) {
+  GraphMaker maker;
+  ValueId x = maker.input({4, 8});
+  ValueId exp = maker.map(ScalarOpcode::Exp, {x}), sum = maker.matmul(exp, maker.input({8, 8}));
+  maker.output(maker.map(ScalarOpcode::Add, {exp, sum}));
+  PrimitiveGraph &graph = maker.graph;
+  computeStorageRoots(graph);
+  struct {
+    const char *text, *error;
+  } cases[] = {
+      {"kernel \"p0\"\nfuse \"p2\"", "line 2: expected 'kernel' or 'library', got 'fuse'"},
+      {"kernel \"p0\" \"p9\"", "line 1: the model has no primitive 'p9'"},
+      {"kernel \"p0\"\nkernel \"p0\"", "line 2: 'p0' is already in line 1"},
+      {"kernel \"p0", "line 1: a name's closing quote is missing"},
+      {"kernel", "line 1: names no primitive"},
+      {"kernel \"p1\"", "line 1: 'p1' is a library call"},
+      {"library \"p0\"", "line 1: 'p0' is no library call"},
+      {"kernel \"p0\"\nlibrary \"p1\"", "the plan lacks 'p2'"},
+      {"kernel \"p0\" \"p2\"\nlibrary \"p1\"", "the plan has a cycle"},
+  };
+  for (const auto &test : cases) {
+    Plan plan;
+    std::string error;
+    EXPECT_FALSE(parsePlan(test.text, graph, plan, error)) << test.text;
+    EXPECT_THAT(error, ::testing::StartsWith(test.error));
+  }
+}
+
+} // namespace
