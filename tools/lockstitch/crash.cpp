@@ -1,0 +1,150 @@
+// All texts are made at the start, because a signal handler may hardly do more
+// than write them.
+#include "tools/lockstitch/crash.h"
+
+#include "tools/lockstitch/report.h"
+#include "tools/lockstitch/version.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+namespace lockstitch::tool {
+namespace {
+
+constexpr int kInternalError = 3;
+constexpr size_t kStackBytes = 64 * 1024;
+
+std::string reproducerPath, reproducerText; // what is written
+std::string crashReportPath, crashReport;
+std::string crashMessage;
+volatile sig_atomic_t isFinished = 0, isHandling = 0;
+
+std::string quoted(const std::string &argument) {
+  if (!argument.empty() &&
+      argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS"
+                                 "TUVWXYZ0123456789_-+=./,:@%") ==
+          std::string::npos)
+    return argument;
+  std::string text = "'";
+  for (char c : argument)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+void writeAll(int file, const char *text, size_t size) {
+  while (size > 0) {
+    ssize_t done = write(file, text, size);
+    if (done <= 0)
+      return;
+    text += done;
+    size -= static_cast<size_t>(done);
+  }
+}
+
+bool writeTo(const char *path, const char *text, size_t size, int flags) {
+  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+  if (file < 0)
+    return false;
+  writeAll(file, text, size);
+  close(file);
+  return true;
+}
+
+/// Only calls that are allowed in a signal handler.
+[[noreturn]] void die(const char *cause) {
+  if (isHandling)
+    _exit(kInternalError);
+  isHandling = 1;
+  auto print = [](const char *text) {
+    writeAll(STDERR_FILENO, text, std::strlen(text));
+  };
+  print("internal error: lockstitch stopped: ");
+  print(cause);
+  print("\n");
+  if (writeTo(reproducerPath.c_str(), reproducerText.data(),
+              reproducerText.size(), O_EXCL))
+    print(crashMessage.c_str());
+  if (!crashReportPath.empty())
+    writeTo(crashReportPath.c_str(), crashReport.data(), crashReport.size(),
+            O_TRUNC);
+  _exit(kInternalError);
+}
+
+void onSignal(int number) {
+  switch (number) {
+  case SIGSEGV:
+    die("a memory access outside of its memory (SIGSEGV)");
+  case SIGABRT:
+    die("a library gave up (SIGABRT)");
+  case SIGBUS:
+    die("a file changed or vanished while it was used, or a bad address "
+        "(SIGBUS)");
+  case SIGFPE:
+    die("a division by zero (SIGFPE)");
+  case SIGILL:
+    die("an instruction that this CPU lacks (SIGILL)");
+  }
+  die("a signal");
+}
+
+void onExit() {
+  if (!isFinished)
+    die("a library ended the program");
+}
+
+} // namespace
+
+void installCrashHandler(int argc, const char *const *argv,
+                         const std::string &reportPath) {
+  std::error_code code;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(code);
+  if (code)
+    folder = "/tmp";
+  reproducerPath =
+      (folder / ("lockstitch-reproducer-" + std::to_string(getpid()) + ".txt"))
+          .string();
+  std::string command;
+  for (int i = 0; i < argc; ++i)
+    command += (i ? " " : "") + quoted(argv[i]);
+  reproducerText = std::string("lockstitch ") + version() +
+                   "\nfolder: " + std::filesystem::current_path(code).string() +
+                   "\ncommand: " + command + "\n";
+  crashMessage = "  this is a defect of lockstitch, not of its input; how to "
+                 "get here again is in\n  " +
+                 reproducerPath + "\n";
+  crashReportPath = reportPath;
+  Report report;
+  report.error = Error::internal(
+      "lockstitch", "stopped by a crash; the command to get here again is in " +
+                        reproducerPath);
+  crashReport = toJson(report);
+
+  static char stack[kStackBytes];
+  stack_t alternative{};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof(stack);
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action{};
+  action.sa_handler = onSignal;
+  action.sa_flags = SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
+    sigaction(number, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::atexit(onExit);
+}
+
+void finished() { isFinished = 1; }
+
+std::string writeReproducer(const std::string &what) {
+  std::string text = reproducerText + "what went wrong:\n" + what;
+  return writeTo(reproducerPath.c_str(), text.data(), text.size(), O_EXCL)
+             ? reproducerPath
+             : "";
+}
+
+} // namespace lockstitch::tool
