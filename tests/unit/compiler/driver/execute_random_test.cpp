@@ -1,0 +1,108 @@
+// Random graphs through the whole compiler, executed on the host, against the reference evaluator: stitched and with every
+// primitive alone.
+#include "compiler/driver/compile.h"
+#include "compiler/graph/evaluate.h"
+#include "runtime/session/session.h"
+#include "tests/unit/compiler/random_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+using namespace lockstitch;
+using namespace lockstitch::testing;
+
+namespace {
+
+std::vector<HostTensor> randomInputs(const PrimitiveGraph &graph, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<HostTensor> inputs;
+  for (ValueId input : graph.inputs) {
+    HostTensor tensor{graph.type(input), {}};
+    tensor.bytes.resize(tensor.type.bytes());
+    for (int64_t i = 0; i < tensor.type.elements(); ++i) {
+      float value = uniform(random);
+      std::memcpy(tensor.bytes.data() + i * 4, &value, 4);
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<std::vector<float>> run(std::shared_ptr<const Program> program, const std::vector<HostTensor> &inputs,
+                                    DeviceKind device, int threads) {
+  SessionOptions options;
+  options.device = device;
+  options.threads = threads;
+  auto session = Session::create(program, options);
+  if (!session.ok()) {
+    ADD_FAILURE() << session.error().messages[0].reason;
+    return {};
+  }
+  auto context = (*session)->createContext();
+  EXPECT_TRUE(context.ok());
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    views.push_back({inputs[i].type.element, program->inputs[i].shape, inputs[i].bytes.data()});
+  std::vector<std::vector<float>> outputs;
+  std::vector<MutableTensorView> results;
+  outputs.reserve(program->outputs.size());
+  for (const TensorInfo &info : program->outputs) {
+    outputs.emplace_back(info.elements(), NAN);
+    results.push_back({info.type, info.shape, outputs.back().data()});
+  }
+  // Twice: a run must not depend on what the one before left behind.
+  for (int i = 0; i < 2; ++i) {
+    Status status = (*context)->run(views, results);
+    if (!status.ok())
+      ADD_FAILURE() << status.error().messages[0].reason;
+  }
+  return outputs;
+}
+
+void expectClose(const std::vector<HostTensor> &want, const std::vector<std::vector<float>> &got) {
+  ASSERT_EQ(want.size(), got.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_EQ(want[i].type.elements(), static_cast<int64_t>(got[i].size()));
+    double scale = 0;
+    std::vector<float> values(got[i].size());
+    std::memcpy(values.data(), want[i].bytes.data(), want[i].bytes.size());
+    for (float value : values)
+      if (std::isfinite(value))
+        scale = std::max<double>(scale, std::fabs(value));
+    for (size_t j = 0; j < values.size(); ++j) {
+      if (values[j] == got[i][j] || (std::isnan(values[j]) && std::isnan(got[i][j])))
+        continue;
+      ASSERT_LE(std::fabs(static_cast<double>(values[j]) - got[i][j]), 1e-5 * std::fabs(values[j]) + 1e-5 * scale)
+          << "output " << i << " element " << j;
+    }
+  }
+}
+
+void check(uint32_t first, uint32_t last, DeviceKind device, const std::string &target) {
+  for (uint32_t seed = first; seed < last; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    PrimitiveGraph graph = randomGraph(seed, 4 + seed % 25);
+    std::vector<HostTensor> inputs = randomInputs(graph, seed);
+    auto want = evaluateGraph(graph, inputs);
+    ASSERT_TRUE(want.ok());
+    for (Explorer explorer : {Explorer::FusionStitching, Explorer::None}) {
+      CompileOptions options;
+      options.targets = {target};
+      options.explorer = explorer;
+      options.verify = true;
+      auto compiled = compile(graph, options);
+      ASSERT_TRUE(compiled.ok()) << compiled.error().messages[0].reason;
+      expectClose(*want, run(compiled->program, inputs, device, 1 + seed % 2));
+      if (::testing::Test::HasFailure())
+        return;
+    }
+  }
+}
+
+TEST(ExecuteRandom, Host) { check(0, 60, DeviceKind::Host, "host"); }
+TEST(ExecuteRandom, HostWithNarrowVectors) { check(60, 80, DeviceKind::Host, "x86-64-v2"); }
+
+} // namespace
