@@ -231,6 +231,12 @@ Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program, const Kern
   });
   if (!status.ok())
     return status.error();
+  // The same form as a module of several kernels.
+  std::string_view alone = kernel.ptx;
+  Result<std::string> module = linkPtx(std::span(&alone, 1));
+  if (!module.ok())
+    return module.error();
+  kernel.ptx = std::move(*module);
   return kernel;
 }
 

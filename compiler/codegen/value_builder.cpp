@@ -234,9 +234,18 @@ Value ValueBuilder::emulatedFmaF32(Value x, Value y, Value z) {
   return toF32(bits(odd, b.getF64Type()));
 }
 
-/// As above with the product as an unevaluated sum of two f64 (Dekker). Right unless the product's low part underflows or a
-/// splitting overflows (|x|, |y| < 2^996 and |xy| > 2^-968 suffice); x86-64-v2 is the only target that comes here.
+/// As above with the product as an unevaluated sum of two f64 (Dekker). Right unless the product's low part underflows
+/// (|xy| > 2^-968 suffices); x86-64-v2 is the only target that comes here.
 Value ValueBuilder::emulatedFmaF64(Value x, Value y, Value z) {
+  // Splitting a factor near the largest number would overflow: such factors, and z with them, are scaled.
+  Value back = f(x, 1);
+  for (Value *factor : {&x, &y}) {
+    Value isLarge = compare(FloatCompare::OGT, absF(*factor), f(x, 0x1p900));
+    Value down = select(isLarge, f(x, 0x1p-200), f(x, 1));
+    *factor = mulF(*factor, down);
+    z = mulF(z, down);
+    back = mulF(back, select(isLarge, f(x, 0x1p200), f(x, 1)));
+  }
   auto split = [&](Value a) {
     Value c = mulF(a, f(a, 134217729.0));
     Value high = subF(c, subF(c, a));
@@ -267,7 +276,7 @@ Value ValueBuilder::emulatedFmaF64(Value x, Value y, Value z) {
   Value naive = addF(product, z);
   Value finite = compare(FloatCompare::ORD, subF(result, result), f(result, 0));
   Value exactZero = compare(FloatCompare::OEQ, product, f(product, 0));
-  return select(andI(finite, notI(exactZero)), result, naive);
+  return mulF(select(andI(finite, notI(exactZero)), result, naive), back);
 }
 
 //===----------------------------------------------------------------------===//

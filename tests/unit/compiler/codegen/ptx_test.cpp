@@ -142,6 +142,10 @@ TEST(Ptx, ModulesAreLinkedIntoOne) {
   Result<std::string> refused = linkPtx(mixed);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().messages[0].reason, HasSubstr("different targets"));
+  std::string_view twice[] = {first, first};
+  refused = linkPtx(twice);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().messages[0].reason, HasSubstr("kernel softmax_f32_4x1024 is there twice"));
 }
 
 TEST(Ptx, SameInputSameText) {

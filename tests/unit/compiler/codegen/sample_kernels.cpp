@@ -204,7 +204,7 @@ StageProgram transpose(int64_t rows, int64_t columns) {
 
 StageProgram repeat(int64_t rows, int64_t columns, int64_t group) {
   int64_t groups = (columns + group - 1) / group;
-  KernelBuilder k(named("repeat", rows, columns), rows);
+  KernelBuilder k(named("repeat", rows, columns) + "_" + std::to_string(group), rows);
   uint32_t in = k.input(F32, rows * groups), out = k.output(F32, rows * columns);
   k.stage(columns);
   k.store(out, at(columns), k.load(in, row() * num(groups) + floorDiv(col(), group)));
