@@ -1,6 +1,8 @@
 #include "compiler/driver/code_target.h"
 
+#include "compiler/codegen/assembler.h"
 #include "compiler/codegen/codegen.h"
+#include "cost_model/device.h"
 
 #include <algorithm>
 #include <atomic>
@@ -38,38 +40,15 @@ Error unknownTarget(const std::string &name) {
   return Error::refused("--target " + name, "there is no such target", "known targets: " + known);
 }
 
-/// Shared memory that a block may have with opt-in, and multiprocessors of the largest part. Source: CUDA C++ Programming
-/// Guide, table of technical specifications per compute capability.
+/// From the description of the device in cost_model/devices.
 ScheduleTarget gpuScheduleTarget(unsigned sm) {
   ScheduleTarget target;
   target.isGpu = true;
   target.sm = static_cast<int>(sm);
-  switch (sm) {
-  case 70:
-    target.sharedBytesPerBlock = 96 * 1024;
-    target.multiprocessors = 80;
-    break;
-  case 75:
-    target.sharedBytesPerBlock = 64 * 1024;
-    target.multiprocessors = 72;
-    break;
-  case 80:
-    target.sharedBytesPerBlock = 163 * 1024;
-    target.multiprocessors = 108;
-    break;
-  case 86:
-  case 89:
-    target.sharedBytesPerBlock = 99 * 1024;
-    target.multiprocessors = sm == 86 ? 84 : 128;
-    break;
-  case 120:
-    target.sharedBytesPerBlock = 99 * 1024;
-    target.multiprocessors = 170;
-    break;
-  default:
-    target.sharedBytesPerBlock = 227 * 1024;
-    target.multiprocessors = sm == 90 ? 132 : 148;
-    break;
+  if (const cost::Device *device = cost::findDevice("sm_" + std::to_string(sm))) {
+    target.multiprocessors = device->multiprocessors;
+    target.maxThreadsPerBlock = device->threadsPerBlock;
+    target.sharedBytesPerBlock = device->sharedPerBlock;
   }
   return target;
 }
@@ -232,10 +211,43 @@ public:
     std::vector<std::byte> bytes(module->size());
     std::copy(module->begin(), module->end(), reinterpret_cast<char *>(bytes.data()));
     program.code = Blob::own(std::move(bytes));
-    return {};
+    return options.assemble || options.emit.count("cubin") ? assemble(*module, program, report, compilation) : Status();
   }
 
 private:
+  /// PTX needs no assembler here, the driver has one: where none is found, or it does not know the architecture, the program
+  /// is complete without and the report says so.
+  Status assemble(const std::string &ptx, TargetProgram &program, TargetReport &report, Compilation &compilation) {
+    std::optional<Assembler> assembler = Assembler::find();
+    if (!assembler) {
+      report.assembler = "not found (ptxas or nvJitLink)";
+    } else {
+      report.assembler = assembler->path();
+      double begin = processCpuSeconds();
+      Result<AssembledCode> code = assembler->assemble(ptx, target);
+      compilation.seconds.link += processCpuSeconds() - begin;
+      if (code.ok()) {
+        for (const KernelResources &kernel : code->kernels)
+          for (KernelReport &entry : reports)
+            if (entry.symbol == kernel.symbol) {
+              entry.registers = kernel.registers;
+              entry.spillBytes = kernel.spillStoreBytes + kernel.spillLoadBytes;
+            }
+        if (keepTexts && options.emit.count("cubin"))
+          compilation.emitted["cubin"].assign(reinterpret_cast<const char *>(code->cubin.data()), code->cubin.size());
+        program.cubin = Blob::own(std::move(code->cubin));
+        return {};
+      }
+      if (code.error().kind != ErrorKind::Refused)
+        return code.error();
+      report.assembler += ": " + code.error().messages[0].reason;
+    }
+    if (keepTexts && options.emit.count("cubin"))
+      return Error::refused("--emit cubin", "no assembler for " + program.target + ": " + report.assembler,
+                            "install the CUDA toolkit, or emit ptx");
+    return {};
+  }
+
   GpuTarget target;
 };
 

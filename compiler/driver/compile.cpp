@@ -12,6 +12,8 @@
 #include "compiler/driver/program_builder.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"
+#include "cost_model/device.h"
+#include "cost_model/estimate.h"
 
 #include <algorithm>
 #include <ctime>
@@ -113,7 +115,6 @@ private:
 
     KernelSet kernels;
     std::vector<PlannedLaunch> launches;
-    std::vector<bool> isNew;
     {
       CpuTimer timer(compilation.seconds.schedule);
       if (Status status = scheduleAll(plan, target.scheduleTarget(), kernels, launches); !status.ok())
@@ -147,7 +148,7 @@ private:
     compilation.targets.push_back(std::move(report));
     if (Status status = builder.addTarget(plan, launches, std::move(program)); !status.ok())
       return status;
-    fillEstimates(builder.program.targets.back(), compilation.targets.back());
+    estimateLaunches(builder.program.targets.back(), compilation.targets.back(), kernels);
     return {};
   }
 
@@ -203,15 +204,41 @@ private:
     }
   }
 
-  /// Copies what the report knows of a launch into the program's step.
-  static void fillEstimates(TargetProgram &target, const TargetReport &report) {
-    size_t kernel = 0;
-    for (Step &step : target.steps)
-      if (step.kind == Step::Kind::Launch && kernel < report.kernels.size()) {
-        step.estimatedMicroseconds = report.kernels[kernel].estimatedMicroseconds;
-        step.compileCpuMilliseconds = report.kernels[kernel].compileCpuMilliseconds;
-        ++kernel;
+  /// What the cost model says of every launch, now that its bytes are known.
+  static void estimateLaunches(TargetProgram &target, TargetReport &report, const KernelSet &kernels) {
+    const cost::Device *device = cost::findDevice(target.target);
+    size_t launch = 0;
+    for (Step &step : target.steps) {
+      if (step.kind != Step::Kind::Launch)
+        continue;
+      KernelReport &entry = report.kernels[launch++];
+      step.compileCpuMilliseconds = entry.compileCpuMilliseconds;
+      const KernelCode &code = target.kernels[step.kernel];
+      const DistinctKernel &kernel = kernels.kernels()[step.kernel];
+      if (!device)
+        continue;
+      cost::KernelShape shape;
+      shape.blocks = code.grid[0] * code.grid[1] * code.grid[2];
+      shape.block = {code.block[0] * code.block[1] * code.block[2], std::max<int64_t>(entry.registers, 0),
+                     code.sharedBytes};
+      shape.bytesRead = step.bytesRead;
+      shape.bytesWritten = step.bytesWritten;
+      int64_t elementBytes = 1, chunks = 1;
+      for (const KernelArgument &argument : code.arguments)
+        elementBytes = std::max<int64_t>(elementBytes, byteSize(argument.type));
+      for (const Stage &stage : kernel.program.stages) {
+        int64_t perStep = static_cast<int64_t>(kernel.schedule.vectorWidth) * kernel.schedule.threadsPerRow;
+        chunks = std::max(chunks, (stage.columns + perStep - 1) / perStep);
       }
+      shape.vectorBytes = std::min<int64_t>(16, elementBytes * kernel.schedule.vectorWidth);
+      shape.independentLoads = kernel.schedule.unrollColumns ? chunks : 1;
+      cost::Estimate estimate = cost::estimate(*device, shape);
+      entry.estimatedMicroseconds = estimate.microseconds;
+      entry.waves = estimate.waves;
+      entry.smsBusy = estimate.smsBusy;
+      entry.bytesInFlightPerSm = static_cast<double>(estimate.bytesInFlightPerSm);
+      step.estimatedMicroseconds = estimate.microseconds;
+    }
   }
 
   PrimitiveGraph graph;
