@@ -41,25 +41,40 @@ std::string stepsText(const TargetProgram &target, const Report &report) {
   return table.text("");
 }
 
-std::string refusalsText(const std::vector<DecisionEntry> &decisions) {
-  Table table({"refused", "", "by", "reason"});
+/// Refused merges of two kernels. Those with a library call, which are many and
+/// have one reason, are only counted.
+std::string refusalsText(const TargetProgram &target,
+                         const std::vector<DecisionEntry> &decisions) {
+  std::set<std::string> ofLibraries;
+  for (const Step &step : target.steps)
+    if (step.kind == Step::Kind::Library)
+      ofLibraries.insert(step.nodes.begin(), step.nodes.end());
+  Table table({"not merged", "with", "by", "because"});
   std::set<std::pair<std::string, std::string>> seen;
-  size_t left = 0;
+  size_t left = 0, libraries = 0;
   for (const DecisionEntry &decision : decisions) {
     if (decision.merged || !seen.insert({decision.a, decision.b}).second)
       continue;
-    if (seen.size() > kShownRefusals)
+    if (ofLibraries.contains(decision.a) || ofLibraries.contains(decision.b)) {
+      ++libraries;
+      continue;
+    }
+    if (seen.size() - libraries > kShownRefusals)
       ++left;
     else
       table.add({decision.a, decision.b,
                  decision.byProfit ? "profit" : "legality", decision.reason});
   }
-  if (table.empty())
-    return "";
-  std::string text = "\n" + table.text("");
+  std::string text;
+  if (!table.empty())
+    text += "\n" + table.text("");
   if (left)
-    text += "and " + std::to_string(left) +
-            " more: --json has all of them, --between A B asks for one\n";
+    text += "and " + std::to_string(left) + " more: --json has all of them\n";
+  if (libraries)
+    text += "\n" + count(static_cast<int64_t>(libraries), "pair") +
+            " not merged because one of the two is a library call\n";
+  if (!text.empty())
+    text += "ask for a pair with --between A B\n";
   return text;
 }
 
@@ -180,7 +195,7 @@ Status explain(const ExplainVerb &options, Report &report) {
   if (text.empty())
     text = *report.model + " for " + *report.target + ", planned by " +
            *report.explorer + ": " + totalsText(report) + "\n\n" +
-           stepsText(target, report) + refusalsText(*report.decisions);
+           stepsText(target, report) + refusalsText(target, *report.decisions);
   printResult(text);
   return {};
 }

@@ -1,12 +1,54 @@
 // The command line. The one user of CLI11.
 #include "tools/lockstitch/options.h"
 
+#include "tools/lockstitch/text.h"
 #include "tools/lockstitch/version.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
 namespace lockstitch::tool {
 namespace {
+
+/// Checks of values, with messages that name the value.
+CLI::Validator oneOf(std::vector<std::string> names) {
+  return CLI::Validator(
+      [names](std::string &text) {
+        bool known = std::find(names.begin(), names.end(), text) != names.end();
+        return known ? "" : "'" + text + "' is none of " + join(names);
+      },
+      "");
+}
+
+CLI::Validator inRange(int64_t low, int64_t high) {
+  return CLI::Validator(
+      [=](std::string &text) -> std::string {
+        Result<int64_t> value = parseInteger(text, "");
+        if (value.ok() && *value >= low && *value <= high)
+          return "";
+        std::string range =
+            high == INT64_MAX
+                ? "of " + std::to_string(low) + " or more"
+                : "from " + std::to_string(low) + " to " + std::to_string(high);
+        return "'" + text + "' is not a whole number " + range;
+      },
+      "");
+}
+
+CLI::Validator notNegative() {
+  return CLI::Validator(
+      [](std::string &text) -> std::string {
+        char *end = nullptr;
+        double value = std::strtod(text.c_str(), &end);
+        bool ok =
+            !text.empty() && *end == 0 && value >= 0 && std::isfinite(value);
+        return ok ? "" : "'" + text + "' is not a number of 0 or more";
+      },
+      "");
+}
 
 void addCommon(CLI::App &verb, CommonOptions &options) {
   verb.add_option("--report", options.report,
@@ -17,12 +59,12 @@ void addCommon(CLI::App &verb, CommonOptions &options) {
       ->group("Output");
   verb.add_option("--log-level", options.logLevel,
                   "off, error, warn, info, debug or trace (default warn)")
-      ->check(CLI::IsMember({"off", "error", "warn", "info", "debug", "trace"}))
+      ->check(oneOf({"off", "error", "warn", "info", "debug", "trace"}))
       ->type_name("LEVEL")
       ->group("Output");
   verb.add_option("--color,--colour", options.colour,
                   "auto, always or never (default auto)")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(oneOf({"auto", "always", "never"}))
       ->type_name("WHEN")
       ->group("Output");
 }
@@ -62,7 +104,7 @@ void addPlan(CLI::App &verb, PlanOptions &options, bool emit) {
   verb.add_option(
           "--explorer", options.explorer,
           "who plans: fusionstitching, xla or none (default fusionstitching)")
-      ->check(CLI::IsMember({"fusionstitching", "xla", "none"}))
+      ->check(oneOf({"fusionstitching", "xla", "none"}))
       ->type_name("NAME")
       ->group("Compiler");
   verb.add_option("--plan", options.plan,
@@ -85,7 +127,7 @@ void addDevice(CLI::App &verb, DeviceChoice &options) {
   verb.add_option("--device", options.device,
                   "auto, host, simulator or cuda (default auto: a CUDA GPU if "
                   "there is one, else host)")
-      ->check(CLI::IsMember({"auto", "host", "simulator", "cuda"}))
+      ->check(oneOf({"auto", "host", "simulator", "cuda"}))
       ->type_name("NAME")
       ->group("Device");
   verb.add_option("--target", options.target,
@@ -101,26 +143,28 @@ void defineRun(CLI::App &verb, RunVerb &options) {
                   "fill inputs that are not given: floats normal with a "
                   "deviation of 0.5, i32 and i64 (which may be "
                   "indices) and bool 0 or 1, other integers 0 to 9")
+      ->check(inRange(0, INT64_MAX))
       ->type_name("SEED")
       ->group("Model");
   addPlan(verb, options.plan, true);
   addDevice(verb, options.device);
   verb.add_option("--threads", options.threads,
                   "host threads at work at once (default: all of this process)")
-      ->check(CLI::Range(1, 4096))
+      ->check(inRange(1, 4096))
       ->type_name("N")
       ->group("Device");
   verb.add_option("--memory-cap", options.memoryCap,
                   "bytes that the device may allocate")
-      ->check(CLI::Range(int64_t(1), INT64_MAX))
+      ->check(inRange(1, INT64_MAX))
       ->type_name("BYTES")
       ->group("Device");
   verb.add_option("--seed", options.seed,
                   "simulator: permutes the order of warps and blocks")
+      ->check(inRange(0, INT64_MAX))
       ->type_name("N")
       ->group("Device");
   verb.add_option("--repeat", options.repeat, "run so many times (default 1)")
-      ->check(CLI::Range(int64_t(1), int64_t(1000000000)))
+      ->check(inRange(1, 1000000000))
       ->type_name("N")
       ->group("Run");
   verb.add_flag("--check", options.check.check,
@@ -129,18 +173,18 @@ void defineRun(CLI::App &verb, RunVerb &options) {
   verb.add_option("--rtol", options.check.rtol,
                   "relative tolerance (default 1e-3 for f32 and f64, 1e-2 f16, "
                   "8e-2 bf16)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(notNegative())
       ->type_name("R")
       ->group("Run");
   verb.add_option("--atol", options.check.atol,
                   "absolute tolerance (default 1e-5 for f32 and f64, 1e-3 f16, "
                   "1e-2 bf16)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(notNegative())
       ->type_name("A")
       ->group("Run");
   verb.add_option("--atol-rms", options.check.atolRms,
                   "adds S times the root mean square of the expected output")
-      ->check(CLI::NonNegativeNumber)
+      ->check(notNegative())
       ->type_name("S")
       ->group("Run");
   verb.add_option("--save-outputs", options.saveOutputs,
@@ -219,7 +263,7 @@ void defineSimulate(CLI::App &verb, SimulateVerb &options) {
       ->type_name("X[,Y[,Z]]")
       ->group("Launch");
   verb.add_option("--shared", options.sharedBytes, "dynamic shared memory")
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 31))
+      ->check(inRange(0, int64_t(1) << 30))
       ->type_name("BYTES")
       ->group("Launch");
   verb.add_flag("--cooperative", options.cooperative,
@@ -227,11 +271,12 @@ void defineSimulate(CLI::App &verb, SimulateVerb &options) {
       ->group("Launch");
   verb.add_option("--seed", options.seed,
                   "permutes the order of warps and blocks")
+      ->check(inRange(0, INT64_MAX))
       ->type_name("N")
       ->group("Launch");
   verb.add_option("--threads", options.threads,
                   "host threads (default: one per core)")
-      ->check(CLI::Range(1, 4096))
+      ->check(inRange(1, 4096))
       ->type_name("N")
       ->group("Launch");
   verb.add_option("--save-args", options.saveArgs,
@@ -307,6 +352,18 @@ Result<Invocation> parseCommandLine(int argc, const char *const *argv) {
   defineExplain(*explainApp, explain);
   defineSimulate(*simulateApp, simulate);
 
+  std::vector<std::string> verbs;
+  for (const CLI::App *verb : app.get_subcommands({}))
+    verbs.push_back(verb->get_name());
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end())
+    return Error::refused("command line",
+                          std::string("there is no verb '") + argv[1] + "'",
+                          "verbs are: " + join(verbs));
+  if (argc <= 1)
+    return Error::refused("command line", "no verb is given",
+                          "verbs are: " + join(verbs) +
+                              "; see lockstitch --help");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {

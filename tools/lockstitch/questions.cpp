@@ -154,9 +154,11 @@ Result<std::string> fateText(const PreparedModel &prepared,
 std::string decisionsText(const std::vector<DecisionEntry> &decisions,
                           const std::string &node) {
   std::string text;
+  std::set<std::string> seen;
   for (const DecisionEntry &decision : decisions)
     if (decision.a == node || decision.b == node)
-      text += decisionLine(decision);
+      if (std::string line = decisionLine(decision); seen.insert(line).second)
+        text += line;
   return text;
 }
 
@@ -176,7 +178,8 @@ std::string betweenText(const TargetProgram &target,
   };
   std::string reasons;
   for (const DecisionEntry &decision : decisions)
-    if (isDirect(decision))
+    if (isDirect(decision) &&
+        reasons.find(decisionLine(decision)) == std::string::npos)
       reasons += decisionLine(decision);
   for (size_t i : placesA)
     if (std::find(placesB.begin(), placesB.end(), i) != placesB.end())

@@ -272,8 +272,11 @@ Status run(const RunVerb &options, Report &report) {
     printResult(summarise(program.outputs, *outputs));
     if (!report.checks.empty())
       printResult("\n" + checksText(report.checks));
-    printResult("\n" + *report.target + " on " + *report.device + ": " +
-                totalsText(report) + "\n" + timesText(report) + "\n");
+    std::string where = *report.target == *report.device
+                            ? *report.device
+                            : *report.target + " on " + *report.device;
+    printResult("\n" + where + ": " + totalsText(report) + "\n" +
+                timesText(report) + "\n");
   }
   Error failed{ErrorKind::CheckFailed, {}};
   for (const Status &status :

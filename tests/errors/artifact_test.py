@@ -1,0 +1,130 @@
+"""Artifacts: made, run, refused."""
+import json
+import unittest
+from pathlib import Path
+
+from harness import CommandTest
+
+
+class Artifacts(CommandTest):
+    def artifact(self, *options):
+        self.succeeds("compile", self.chain(), "-o", "m.lsp", *options)
+        return str(self.folder / "m.lsp")
+
+    def test_same_outputs_as_the_model(self):
+        lsp = self.artifact()
+        self.succeeds("run", lsp, "--random", "3", "--save-outputs", "a")
+        self.succeeds("run", self.chain(), "--random", "3", "--save-outputs", "b")
+        self.assertEqual((self.folder / "a/0.npy").read_bytes(), (self.folder / "b/0.npy").read_bytes())
+
+    def test_same_bytes_each_time(self):
+        first = Path(self.artifact("--target", "host", "--target", "sm_90")).read_bytes()
+        self.assertEqual(first, Path(self.artifact("--target", "host", "--target", "sm_90")).read_bytes())
+
+    def test_report_of_an_artifact(self):
+        self.succeeds("run", self.artifact(), "--random", "1", "--report", "a.json")
+        self.succeeds("run", self.chain(), "--random", "1", "--report", "b.json")
+        a, b = self.report("a.json"), self.report("b.json")
+        self.assertEqual(a["totals"], b["totals"])
+        self.assertEqual([k["nodes"] for k in a["kernels"]], [k["nodes"] for k in b["kernels"]])
+        self.assertIsNone(a["compile_cpu_seconds"]["total"])
+        self.assertIsNone(a["kernels"][0]["compile_cpu_ms"])
+
+    def test_inspect(self):
+        lsp = self.artifact("--target", "x86-64-v2", "--target", "sm_80")
+        out = self.succeeds("inspect", lsp).out
+        for text in ["target x86-64-v2", "target sm_80", "compute capability 8.0", "CUDA", "arena", "shared object", "PTX"]:
+            self.assertIn(text, out)
+        report = json.loads(self.succeeds("inspect", lsp, "--json").out)
+        self.assertEqual([t["target"] for t in report["inspect"]["targets"]], ["x86-64-v2", "sm_80"])
+        self.assertEqual(report["inspect"]["kind"], "artifact")
+
+    def test_explain(self):
+        out = self.succeeds("explain", self.artifact()).out
+        self.assertIn("Softmax#0", out)
+        self.assertIn("kernel", self.succeeds("explain", self.artifact(), "--node", "Softmax#0").out)
+
+    def test_explain_has_no_reasons(self):
+        self.refused("explain", self.artifact(), "--between", "a", "b", says=["--between", "not the reasons"], way_out="ask the model")
+
+    def test_explain_unknown_node(self):
+        self.refused("explain", self.artifact(), "--node", "nobody", says=["--node", "no step of the artifact computes 'nobody'"])
+
+    def test_explain_unknown_target(self):
+        self.refused("explain", self.artifact(), "--target", "sm_90", says=["--target sm_90", "the artifact has host"])
+
+    def test_other_shape_names_the_shapes_it_has(self):
+        self.refused("run", self.artifact(), "--random", "1", "--shape", "x=9,8", says=["--shape x", "compiled for x f32[4x8]"])
+
+    def test_other_input_shape_names_the_shapes_it_has(self):
+        import tiny_onnx as onnx
+        x = self.path("x.npy", onnx.npy(onnx.F32, (2, 8), [0] * 16))
+        self.refused("run", self.artifact(), "--input", f"x={x}", says=["input 'x'", "compiled for f32[4x8]", "got f32[2x8]"],
+                     way_out="--shape x=")
+
+    def test_shape_of_unknown_input(self):
+        self.refused("run", self.artifact(), "--random", "1", "--shape", "q=9", says=["--shape q", "no input 'q'"], way_out="x f32[4x8]")
+
+    def test_dim(self):
+        self.refused("run", self.artifact(), "--random", "1", "--dim", "n=2", says=["--dim", "fixed shapes: x f32[4x8]"])
+
+    def test_explorer(self):
+        self.refused("run", self.artifact(), "--random", "1", "--explorer", "none", says=["--explorer", "compiled already"])
+
+    def test_plan(self):
+        self.refused("run", self.artifact(), "--random", "1", "--plan", "p", says=["--plan", "compiled already"])
+
+    def test_missing_input(self):
+        self.refused("run", self.artifact(), says=["input 'x'", "is not given"])
+
+    def test_stage_that_it_lacks(self):
+        self.refused("run", self.artifact(), "--random", "1", "--emit", "plan=-", says=["--emit plan", "no such stage for host"])
+
+    def test_compile_of_an_artifact(self):
+        self.refused("compile", self.artifact(), "-o", "n.lsp", says="compiled already", way_out=".onnx")
+
+    def test_target_that_it_lacks(self):
+        self.refused("run", self.artifact(), "--random", "1", "--target", "x86-64-v3", says=["x86-64-v3", "the program has host"])
+
+    def test_no_target_for_the_device(self):
+        self.refused("run", self.artifact("--target", "sm_90"), "--random", "1", "--device", "host", says=["device host", "sm_90"])
+
+    def test_no_such_file(self):
+        self.refused("run", "none.lsp", "--random", "1", says="none.lsp")
+
+    def test_not_an_artifact(self):
+        self.refused("run", self.path("x.lsp", "words"), "--random", "1", says=["x.lsp", "not"])
+
+    def test_truncated(self):
+        data = Path(self.artifact()).read_bytes()
+        self.refused("run", self.path("x.lsp", data[:-100]), "--random", "1", says=["x.lsp", "truncated"])
+
+    def test_flipped_bits(self):
+        data = bytearray(Path(self.artifact()).read_bytes())
+        for at in range(9, len(data), len(data) // 25):
+            changed = bytearray(data)
+            changed[at] ^= 0x10
+            with self.subTest(at=at):
+                result = self.call("run", self.path("x.lsp", bytes(changed)), "--random", "1")
+                self.assertEqual(result.status, 2, f"{at}: {result.err}")
+                self.assertIn("x.lsp", result.err)
+
+    def test_newer_version(self):
+        data = bytearray(Path(self.artifact()).read_bytes())
+        data[8:12] = (77).to_bytes(4, "little")
+        self.refused("run", self.path("x.lsp", bytes(data)), "--random", "1", says=["x.lsp", "77"])
+
+    def test_folder_that_is_not_there(self):
+        self.refused("compile", self.chain(), "-o", "no/such/m.lsp", says=["no/such/m.lsp", "cannot be written"])
+
+    def test_output_over_the_model(self):
+        model = self.chain()
+        self.refused("compile", model, "-o", model, says=["-o", "is the model itself"])
+
+    def test_artifact_is_known_by_its_content(self):
+        data = Path(self.artifact()).read_bytes()
+        self.succeeds("run", self.path("renamed.bin", data), "--random", "1")
+
+
+if __name__ == "__main__":
+    unittest.main()
