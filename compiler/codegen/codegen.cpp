@@ -264,29 +264,42 @@ Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program, co
   return object;
 }
 
+/// May code made from a kernel use this CPU feature? The rest (cache control, virtualisation, keys ...) need not be asked for
+/// where the code is to run.
+static bool concernsKernels(llvm::StringRef feature) {
+  constexpr llvm::StringLiteral prefixes[] = {"sse", "ssse", "avx", "fma", "bmi"};
+  constexpr llvm::StringLiteral names[] = {"cmov", "crc32", "cx8", "cx16", "f16c", "gfni", "lzcnt", "mmx", "movbe", "popcnt", "tbm", "xop"};
+  return llvm::is_contained(names, feature) ||
+         llvm::any_of(prefixes, [&](llvm::StringRef prefix) { return feature.starts_with(prefix); });
+}
+
 Result<HostTarget> HostTarget::resolve(std::string_view name) {
   HostTarget target;
   target.name = name;
+  llvm::StringMap<bool> features;
   if (name == "host") {
     target.cpu = llvm::sys::getHostCPUName();
+    features = llvm::sys::getHostCPUFeatures();
     std::vector<std::string> flags;
-    for (const auto &[feature, present] : llvm::sys::getHostCPUFeatures()) {
+    for (const auto &[feature, present] : features)
       flags.push_back((present ? "+" : "-") + feature.str());
-      if (present)
-        target.requiredFeatures.push_back(feature.str());
-    }
     std::sort(flags.begin(), flags.end());
     target.features = llvm::join(flags, ",");
   } else if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
     target.cpu = name;
-    llvm::SmallVector<llvm::StringRef> features;
-    llvm::X86::getFeaturesForCPU(target.cpu, features);
-    for (llvm::StringRef feature : features)
-      target.requiredFeatures.push_back(feature.str());
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::X86::getFeaturesForCPU(target.cpu, names);
+    for (llvm::StringRef feature : names) {
+      features[feature] = true;
+      llvm::X86::updateImpliedFeatures(feature, true, features);
+    }
   } else {
     return Error::refused("target " + std::string(name), "this is not a CPU target",
                           "CPU targets are host, x86-64-v2, x86-64-v3 and x86-64-v4");
   }
+  for (const auto &[feature, present] : features)
+    if (present && concernsKernels(feature))
+      target.requiredFeatures.push_back(feature.str());
   std::sort(target.requiredFeatures.begin(), target.requiredFeatures.end());
   auto has = [&](llvm::StringRef feature) { return llvm::is_contained(target.requiredFeatures, feature); };
   target.hasFma = has("fma");

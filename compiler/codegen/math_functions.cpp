@@ -89,6 +89,9 @@ Value expCore(ValueBuilder &v, Value x, bool wide) {
 /// x with lanes above `high` or below `low` replaced by these; NaN stays.
 Value clamp(ValueBuilder &v, Value x, double low, double high) {
   Value top = v.f(x, high), bottom = v.f(x, low);
+  // The same value either way; each target has one instruction for one of the forms.
+  if (v.traits.isGpu && v.traits.sm >= 80)
+    return v.maximum(v.minimum(x, top), bottom);
   x = v.select(v.compare(FloatCompare::OGT, x, top), top, x);
   return v.select(v.compare(FloatCompare::OLT, x, bottom), bottom, x);
 }
