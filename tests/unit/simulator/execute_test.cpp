@@ -1,0 +1,1 @@
+#include "tests/unit/simulator/ptx_test.h"
