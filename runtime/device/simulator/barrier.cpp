@@ -107,7 +107,7 @@ void release(Block &block, unsigned id) {
   }
   if (whole)
     orderWholeBlock(block);
-  barrier = BlockBarrier();
+  barrier = BlockBarrier(); // no longer active
 }
 
 } // namespace

@@ -147,12 +147,15 @@ void startBlock(Block &block, uint32_t linear) {
     block.sharedShadow.reset((uint32_t)block.shared.size, launch.serial);
   std::fill(block.localInitialised.begin(), block.localInitialised.end(), 0);
   std::fill(block.threadParams.begin(), block.threadParams.end(), 0);
-  block.barriers.fill(BlockBarrier());
+  for (BlockBarrier &barrier : block.barriers)
+    if (barrier.active)
+      barrier = BlockBarrier();
   std::fill(block.floor.begin(), block.floor.end(), 0);
   block.epoch = 1;
   block.floorKnowledge.clear();
-  for (Release &r : block.floorReleased)
-    r = Release();
+  if (p.mayOrder)
+    for (Release &r : block.floorReleased)
+      r = Release();
   for (Block::ManyId &many : block.manyIds)
     many = {};
   for (Warp &w : block.warps) {
@@ -172,10 +175,12 @@ void startBlock(Block &block, uint32_t linear) {
     w.laneKnown.reset();
     w.acquired.clear();
     w.pending.clear();
-    for (Release &r : w.released)
-      r = Release();
+    if (p.mayOrder)
+      for (Release &r : w.released)
+        r = Release();
     w.copies.clear();
-    std::fill(std::begin(w.commits), std::end(w.commits), 0);
+    if (p.usesAsyncCopies)
+      std::fill(std::begin(w.commits), std::end(w.commits), 0);
     for (auto [slot, bytes] : p.zeroAtEntry)
       std::memset(w.bank[0] + slot, 0, bytes);
     block.order[w.id] = w.id;

@@ -308,6 +308,7 @@ bool Decoder::asyncCopy() {
   if (Parts.size() < 3 || Parts[1] != "async")
     return unknown();
   constexpr InstructionClass Wait = InstructionClass::Barrier;
+  P->usesAsyncCopies = true;
   if (Parts[2] == "commit_group" && Parts.size() == 3) {
     emit(asyncCommitHandler(), Wait);
     return operands() == 0 ? true : badOperands();

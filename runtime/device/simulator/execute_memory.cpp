@@ -210,6 +210,8 @@ LS_INLINE bool fastGlobal(const Op &o, Warp &w, const uint64_t *addresses,
         char *data = host + (at - low);
         if (IsLoad && shape == Uniform)
           spread<T, V>(m, w, data);
+        else if (n == 32)
+          moveConsecutive<IsLoad, T, V>(m, w, data, 0, 32);
         else
           moveConsecutive<IsLoad, T, V>(m, w, data, lane, lane + n);
       }

@@ -2,6 +2,8 @@
 #include "runtime/device/simulator/execute_memory.h"
 #include "runtime/device/simulator/handlers.h"
 
+#include <algorithm>
+
 namespace lockstitch::simulator {
 
 namespace {
@@ -48,6 +50,21 @@ bool locate(const Op &o, Warp &w, unsigned lane, uint64_t size,
 void kernelParameter(const Op &o, Warp &w) {
   const MemoryAccess &m = *o.memory;
   const std::vector<uint8_t> &parameters = w.worker->launch->parameters;
+  if (!m.hasBase && m.count == 1 && w.mask == ~0u) {
+    // The usual one: a value for all; the decoder has checked its place.
+    uint64_t value = 0;
+    std::memcpy(&value, parameters.data() + o.imm, m.elementBytes);
+    if (m.slots[0] == NoSlot)
+      return;
+    put(w, m, 0, 0, value);
+    if (m.wide[0])
+      std::fill_n(w.dst<uint64_t>(m.slots[0]), 32,
+                  *w.dst<uint64_t>(m.slots[0]));
+    else
+      std::fill_n(w.dst<uint32_t>(m.slots[0]), 32,
+                  *w.dst<uint32_t>(m.slots[0]));
+    return;
+  }
   for (uint32_t left = w.mask; left; left &= left - 1) {
     unsigned i = (unsigned)__builtin_ctz(left);
     uint64_t address;

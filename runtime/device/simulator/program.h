@@ -203,6 +203,7 @@ struct Program {
   bool usesGlobalAtomics = false; // or volatile and other strong accesses
   bool mayOrder = false; // fences, acquire or release: order by flags
   bool hasPartialBarriers = false;
+  bool usesAsyncCopies = false;
   std::string_view target;
 };
 
