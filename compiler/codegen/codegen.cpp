@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/lowering.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <mutex>
 
@@ -13,6 +13,17 @@ namespace lockstitch {
 namespace {
 
 using codegen::MachineTraits;
+
+/// What LLVM said before it gave up.
+thread_local std::string fatalReason;
+
+/// LLVM would now print and end the process; instead, give up the kernel at work in this thread.
+void leaveFatalError(void *, const char *reason, bool) {
+  if (llvm::CrashRecoveryContext *recovery = llvm::CrashRecoveryContext::GetCurrent()) {
+    fatalReason = reason;
+    recovery->HandleExit(1);
+  }
+}
 
 void initialiseTargets() {
   static std::once_flag once;
@@ -25,8 +36,9 @@ void initialiseTargets() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    // A fatal error inside of LLVM ends the compile of one kernel, not the process.
+    // A crash or a fatal error inside of LLVM ends the compile of one kernel, not the process.
     llvm::CrashRecoveryContext::Enable();
+    llvm::install_fatal_error_handler(leaveFatalError);
   });
 }
 
@@ -177,11 +189,12 @@ struct CodeGenerator::Impl {
   /// Runs `work` so that a fatal error in LLVM is an error here. Afterwards MLIR's context cannot be trusted any more.
   Status guarded(const StageProgram &program, llvm::function_ref<void()> work) {
     problem.clear();
+    fatalReason.clear();
     llvm::CrashRecoveryContext recovery;
     recovery.DumpStackAndCleanupOnFailure = false;
     if (!recovery.RunSafely(work)) {
       crashed = true;
-      report("the code generator crashed");
+      report(fatalReason.empty() ? "the code generator crashed" : fatalReason);
     }
     if (!problem.empty())
       return Error::internal("kernel " + program.name, "code generation failed: " + problem);
@@ -202,7 +215,15 @@ CodeGenerator::CodeGenerator(CodegenOptions options) {
 
 CodeGenerator::~CodeGenerator() {
   if (impl->crashed)
-    (void)impl.release(); // its destructors would walk over what the crash left behind
+    (void)impl.release(); // see recover()
+}
+
+void CodeGenerator::recover() {
+  if (!impl->crashed)
+    return;
+  CodegenOptions options = impl->options;
+  (void)impl.release(); // its destructors would walk over what the crash left behind
+  impl = std::make_unique<Impl>(options);
 }
 
 Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program, const KernelSchedule &schedule,
@@ -220,6 +241,7 @@ Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program, const Kern
   traits.isGpu = traits.hasFma = traits.hasHalfConvert = true;
   traits.hasBfloatConvert = target.sm >= 90;
   traits.sm = target.sm;
+  recover();
   Status status = impl->guarded(program, [&] {
     llvm::TargetMachine *machine = impl->machine("nvptx64-nvidia-cuda", "sm_" + std::to_string(target.sm),
                                                  "+ptx" + std::to_string(ptx));
@@ -248,6 +270,7 @@ Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program, co
   MachineTraits traits;
   traits.hasFma = target.hasFma;
   traits.hasHalfConvert = llvm::is_contained(target.requiredFeatures, "f16c");
+  recover();
   Status status = impl->guarded(program, [&] {
     llvm::TargetMachine *machine = impl->machine("x86_64-unknown-linux-gnu", target.cpu, target.features);
     if (!machine)

@@ -86,6 +86,9 @@ public:
   Result<HostObject> emitHostObject(const StageProgram &program, const KernelSchedule &schedule, const HostTarget &target);
 
 private:
+  /// Starts afresh after a crash inside of LLVM or MLIR, whose contexts cannot be trusted any more.
+  void recover();
+
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

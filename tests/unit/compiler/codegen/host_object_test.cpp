@@ -120,6 +120,19 @@ TEST(HostObject, WhatCannotBeEmittedIsAnError) {
   EXPECT_TRUE(generator().emitHostObject(softmax(2, 64), vectors(8), hostTarget()).ok());
 }
 
+TEST(CodeGenerator, SurvivesFatalErrorsOfLlvm) {
+  CodeGenerator mine;
+  HostTarget impossible;
+  impossible.cpu = "i386"; // not a 64-bit CPU: LLVM ends the process
+  Result<HostObject> object = mine.emitHostObject(softmax(2, 64), vectors(8), impossible);
+  ASSERT_FALSE(object.ok());
+  EXPECT_EQ(object.error().kind, ErrorKind::Internal);
+  EXPECT_THAT(object.error().messages[0].reason, HasSubstr("64-bit code requested"));
+  object = mine.emitHostObject(softmax(2, 64), vectors(8), hostTarget());
+  ASSERT_TRUE(object.ok());
+  EXPECT_EQ(object->object, objectOf(softmax(2, 64)).object);
+}
+
 TEST(SharedObject, HoldsSeveralKernels) {
   StageProgram a = softmax(3, 64), b = layerNorm(3, 64);
   std::vector<std::byte> library = link({objectOf(a), objectOf(b)});
