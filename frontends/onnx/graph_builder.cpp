@@ -242,10 +242,50 @@ ScalarId BodyBuilder::readBroadcast(ValueId value, unsigned rank) {
   return readWide(value, broadcastAt(graph.type(value).shape, rank));
 }
 
+/// Drops operations that no result needs, and operands that are read no more.
+static void prune(Primitive &primitive) {
+  ScalarProgram &body = primitive.body;
+  std::vector<bool> isUsed(body.ops.size(), false),
+      isRead(primitive.operands.size(), false);
+  for (ScalarId result : body.results)
+    isUsed[result] = true;
+  for (size_t i = body.ops.size(); i-- > 0;) {
+    if (!isUsed[i])
+      continue;
+    for (ScalarId arg : body.ops[i].args)
+      isUsed[arg] = true;
+    if (body.ops[i].opcode == ScalarOpcode::Read)
+      isRead[body.ops[i].operand] = true;
+  }
+  std::vector<uint32_t> newOperand(primitive.operands.size());
+  std::vector<ValueId> operands;
+  for (size_t i = 0; i < isRead.size(); ++i)
+    if (isRead[i])
+      newOperand[i] = operands.size(),
+      operands.push_back(primitive.operands[i]);
+  std::vector<ScalarId> newId(body.ops.size());
+  std::vector<ScalarOp> ops;
+  for (size_t i = 0; i < body.ops.size(); ++i) {
+    if (!isUsed[i])
+      continue;
+    newId[i] = ops.size();
+    ops.push_back(std::move(body.ops[i]));
+    for (ScalarId &arg : ops.back().args)
+      arg = newId[arg];
+    if (ops.back().opcode == ScalarOpcode::Read)
+      ops.back().operand = newOperand[ops.back().operand];
+  }
+  for (ScalarId &result : body.results)
+    result = newId[result];
+  body.ops = std::move(ops);
+  primitive.operands = std::move(operands);
+}
+
 ValueId BodyBuilder::pull(ScalarId result, ElementType element,
                           bool alwaysFold) {
   primitive.kind = Primitive::Kind::Pull;
   primitive.body.results = {b.cast(result, element)};
+  prune(primitive);
   TensorType type{element, primitive.domain};
   return graph.add(std::move(primitive), std::move(type), alwaysFold);
 }
@@ -255,6 +295,7 @@ ValueId BodyBuilder::reduce(std::vector<ScalarId> values, unsigned reducedDims,
   primitive.kind = Primitive::Kind::Reduce;
   primitive.reducedDims = reducedDims;
   primitive.body.results = std::move(values);
+  prune(primitive);
   primitive.reducer = std::move(reducer);
   TensorType type{element, Shape(primitive.domain.begin(),
                                  primitive.domain.end() - reducedDims)};

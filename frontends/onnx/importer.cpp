@@ -113,7 +113,7 @@ public:
         resolveInputs(model, options, graph.symbols, messages);
     for (size_t i = 0; i < types.size(); ++i)
       scope.values[model.inputs[i].name] =
-          types[i] ? graph.addInput(model.inputs[i].name, *types[i]) : kNone;
+          types[i] ? addInput(model.inputs[i].name, *types[i]) : kNone;
     const Graph &top = model.file->graph;
     enterInitializers(top, scope);
     std::set<std::string> wanted;
@@ -140,6 +140,24 @@ public:
   }
 
 private:
+  /// The value that nodes read: the input itself, or a constant where its value
+  /// is known.
+  ValueId addInput(const std::string &name, const TensorType &type) {
+    ValueId input = builder.graph.addInput(name, type);
+    auto known = options.values.find(name);
+    if (known == options.values.end())
+      return input;
+    if (!(known->second.type == type)) {
+      messages.push_back({"", "input '" + name + "'",
+                          "the known value is " + toString(known->second.type) +
+                              ", not " + toString(type),
+                          ""});
+      return kNone;
+    }
+    return builder.graph.addConstant(name, type,
+                                     ConstantData::own(known->second.bytes));
+  }
+
   void enterInitializers(const Graph &graph, Scope &scope) {
     for (const Tensor &tensor : graph.initializers)
       scope.tensors[tensor.name] = &tensor;

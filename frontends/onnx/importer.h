@@ -8,6 +8,7 @@
 #ifndef LOCKSTITCH_FRONTENDS_ONNX_IMPORTER_H
 #define LOCKSTITCH_FRONTENDS_ONNX_IMPORTER_H
 
+#include "compiler/graph/evaluate.h"
 #include "compiler/graph/primitive_graph.h"
 #include "frontends/onnx/model.h"
 #include "runtime/program/status.h"
@@ -66,6 +67,10 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>>
       shapes; // by input: from --shape, or of the tensors that are given
   std::map<std::string, int64_t> dims; // by symbol: from --dim
+  /// Inputs whose values are known, by name; the model is specialised on them,
+  /// so that they may steer shapes (axes, sizes, starts). They stay inputs of
+  /// the graph, but it is right for these values only.
+  std::map<std::string, HostTensor> values;
 };
 
 /// The model as primitives, or every reason why not.

@@ -82,6 +82,30 @@ void logSoftmax(NodeContext &c) {
           }));
 }
 
+/// 1 where the (first) maximum is, else 0.
+void hardmax(NodeContext &c) {
+  c.requireFloat(0);
+  std::vector<int64_t> axes = softmaxAxes(c);
+  Shape extents;
+  std::vector<IndexExpr> at;
+  for (int64_t axis : axes) {
+    extents.push_back(c.shape(0)[axis]);
+    at.push_back(IndexExpr::dim(axis));
+  }
+  if (axes.empty() || c.type(0).elements() == 0) { // every element is alone
+    BodyBuilder ones(c.graph, c.shape(0));
+    return c.setOutput(
+        0, ones.pull(ones.b.constant(c.element(0), 1), c.element(0)));
+  }
+  ValueId maximum = argReduce(c.graph, c.input(0), axes, true, /*isMax=*/true,
+                              /*last=*/false);
+  BodyBuilder body(c.graph, c.shape(0));
+  ScalarId here = body.b.index(linearize(at, extents, body.ranges()));
+  ScalarId isMaximum = body.b.op(Op::Eq, {here, body.readBroadcast(maximum)});
+  c.setOutput(0, body.pull(body.b.cast(isMaximum, computeType(c.element(0))),
+                           c.element(0)));
+}
+
 /// 1 / sqrt(sum / count + epsilon)
 ScalarFunction inverseDeviation(double count, float epsilon) {
   return [=](ScalarBuilder &b, ScalarId sum) {
@@ -368,6 +392,7 @@ void lpNormalization(NodeContext &c) {
 constexpr Rule kRules[] = {
     {"BatchNormalization", 7, kNewest, batchNormalization},
     {"GroupNormalization", 18, kNewest, groupNormalization},
+    {"Hardmax", 1, kNewest, hardmax},
     {"InstanceNormalization", 6, kNewest, instanceNormalization},
     {"LayerNormalization", 17, kNewest, layerNormalization},
     {"LogSoftmax", 1, kNewest, logSoftmax},

@@ -33,6 +33,13 @@ ValueId reduceElements(GraphBuilder &graph, std::span<const ValueId> operands,
                        bool keep, const Reduction &reduction,
                        const ElementFunction &make);
 
+/// Index (row-major over `axes`) of the largest or smallest element over
+/// `axes`, as i64. NaN beats all; of equal ones the first, or the last if
+/// `last`.
+ValueId argReduce(GraphBuilder &graph, ValueId value,
+                  const std::vector<int64_t> &axes, bool keep, bool isMax,
+                  bool last);
+
 /// Number of elements that are folded into one.
 int64_t reducedCount(const Shape &shape, const std::vector<int64_t> &axes);
 

@@ -29,28 +29,39 @@ Reducer makeReducer(const Reduction &reduction) {
   return reducer;
 }
 
+namespace {
+
+/// The iteration space of a reduction: the result's dimensions, then the
+/// reduced ones; and where the element lies in it.
+struct ReducedSpace {
+  Shape domain;
+  std::vector<IndexExpr> at;
+
+  ReducedSpace(const Shape &shape, const std::vector<int64_t> &axes, bool keep)
+      : at(shape.size()) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (!std::binary_search(axes.begin(), axes.end(),
+                              static_cast<int64_t>(i))) {
+        at[i] = IndexExpr::dim(domain.size());
+        domain.push_back(shape[i]);
+      } else if (keep) {
+        domain.push_back(1);
+      }
+    }
+    for (int64_t axis : axes) {
+      at[axis] = IndexExpr::dim(domain.size());
+      domain.push_back(shape[axis]);
+    }
+  }
+};
+
+} // namespace
+
 ValueId reduceElements(GraphBuilder &graph, std::span<const ValueId> operands,
                        const Shape &shape, const std::vector<int64_t> &axes,
                        bool keep, const Reduction &reduction,
                        const ElementFunction &make) {
-  Shape domain, reduced;
-  std::vector<IndexExpr> at(shape.size());
-  std::vector<size_t> reducedAt;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i))) {
-      reduced.push_back(shape[i]);
-      reducedAt.push_back(i);
-      if (keep)
-        domain.push_back(1);
-    } else {
-      at[i] = IndexExpr::dim(domain.size());
-      domain.push_back(shape[i]);
-    }
-  }
-  for (size_t i = 0; i < reducedAt.size(); ++i)
-    at[reducedAt[i]] = IndexExpr::dim(domain.size() + i);
-  domain.insert(domain.end(), reduced.begin(), reduced.end());
-
+  auto [domain, at] = ReducedSpace(shape, axes, keep);
   BodyBuilder body(graph, domain);
   std::vector<ScalarId> elements;
   for (ValueId operand : operands) {
@@ -67,7 +78,7 @@ ValueId reduceElements(GraphBuilder &graph, std::span<const ValueId> operands,
   if (axes.empty()) // nothing is folded: an elementwise operation
     return body.pull(reduction.after ? reduction.after(body.b, value) : value,
                      reduction.result);
-  return body.reduce({value}, reduced.size(), makeReducer(reduction),
+  return body.reduce({value}, axes.size(), makeReducer(reduction),
                      reduction.result);
 }
 
@@ -78,6 +89,57 @@ ValueId reduceAxes(GraphBuilder &graph, ValueId value,
   return reduceElements(
       graph, {&value, 1}, shape, axes, keep, reduction,
       [](ScalarBuilder &, std::span<const ScalarId> args) { return args[0]; });
+}
+
+/// Accumulators (value, index). A NaN beats every number; among equals the
+/// smaller (or, on request, the larger) index wins. Since that is a total
+/// order, it does not matter in which order pairs are compared.
+static Reducer argReducer(ElementType type, bool isMax, bool last) {
+  Reducer reducer = Reducer::simple(isMax ? Op::Max : Op::Min, type, type);
+  reducer.types = {type, ElementType::I64};
+  reducer.init.push_back(ScalarConstant::fromInt(last ? -1 : INT64_MAX));
+  for (ScalarProgram *program : {&reducer.update, &reducer.combine}) {
+    *program = {};
+    ScalarBuilder b(*program);
+    ScalarId heldValue = b.argument(0, type),
+             heldIndex = b.argument(1, ElementType::I64);
+    ScalarId newValue = b.argument(2, type),
+             newIndex = b.argument(3, ElementType::I64);
+    ScalarId isBetter = b.op(isMax ? Op::Gt : Op::Lt, {newValue, heldValue}),
+             isEqual = b.op(Op::Eq, {newValue, heldValue});
+    if (isFloat(type)) {
+      ScalarId newIsNaN = b.op(Op::IsNaN, {newValue}),
+               heldIsNaN = b.op(Op::IsNaN, {heldValue});
+      isBetter =
+          b.op(Op::Or, {isBetter,
+                        b.op(Op::And, {newIsNaN, b.op(Op::Not, {heldIsNaN})})});
+      isEqual = b.op(Op::Or, {isEqual, b.op(Op::And, {newIsNaN, heldIsNaN})});
+    }
+    ScalarId winsTie = b.op(last ? Op::Gt : Op::Lt, {newIndex, heldIndex});
+    ScalarId take = b.op(Op::Or, {isBetter, b.op(Op::And, {isEqual, winsTie})});
+    program->results = {b.select(take, newValue, heldValue),
+                        b.select(take, newIndex, heldIndex)};
+  }
+  reducer.finish = {};
+  ScalarBuilder finish(reducer.finish);
+  reducer.finish.results = {finish.argument(1, ElementType::I64)};
+  return reducer;
+}
+
+ValueId argReduce(GraphBuilder &graph, ValueId value,
+                  const std::vector<int64_t> &axes, bool keep, bool isMax,
+                  bool last) {
+  ReducedSpace space(graph.type(value).shape, axes, keep);
+  BodyBuilder body(graph, space.domain);
+  ScalarId element = body.readWide(value, space.at);
+  std::vector<IndexExpr> reducedAt;
+  Shape reduced(space.domain.end() - axes.size(), space.domain.end());
+  for (int64_t axis : axes)
+    reducedAt.push_back(space.at[axis]);
+  ScalarId index = body.b.index(linearize(reducedAt, reduced, body.ranges()));
+  ElementType type = body.b.type(element);
+  return body.reduce({element, index}, axes.size(),
+                     argReducer(type, isMax, last), ElementType::I64);
 }
 
 namespace {
@@ -177,64 +239,15 @@ void reduceLogSumExp(NodeContext &c) {
   c.setOutput(0, result);
 }
 
-/// Accumulators (value, index). A NaN beats every number; among equals the
-/// smaller (or, on request, the larger) index wins. Since that is a total
-/// order, it does not matter in which order pairs are compared.
 template <bool isMax> void argExtreme(NodeContext &c) {
-  Extents from = c.extents(0), to = from;
-  if (from.empty())
+  if (c.rank(0) == 0)
     c.refuse("a scalar has no axis to search along");
   int64_t axis = c.axis(c.attrInt("axis", 0), c.rank(0));
   bool keep = c.attrInt("keepdims", 1) != 0,
        last = c.opset >= 12 && c.attrInt("select_last_index", 0) != 0;
-  if (from[axis] == 0)
+  if (c.extents(0)[axis] == 0)
     c.refuse("there is nothing to search along a dimension of 0");
-  keep ? void(to[axis] = 1) : void(to.erase(to.begin() + axis));
-  Shape domain = toShape(to);
-  std::vector<IndexExpr> at;
-  for (size_t i = 0; i < from.size(); ++i)
-    at.push_back(static_cast<int64_t>(i) == axis
-                     ? IndexExpr::dim(to.size())
-                     : IndexExpr::dim(!keep && static_cast<int64_t>(i) > axis
-                                          ? i - 1
-                                          : i));
-  domain.push_back(from[axis]);
-  BodyBuilder body(c.graph, domain);
-  ScalarId value = body.readWide(c.input(0), at),
-           index = body.b.index(IndexExpr::dim(to.size()));
-  ElementType type = body.b.type(value);
-
-  Reducer reducer = Reducer::simple(isMax ? Op::Max : Op::Min, type, type);
-  reducer.types = {type, ElementType::I64};
-  reducer.init.push_back(ScalarConstant::fromInt(last ? -1 : INT64_MAX));
-  for (ScalarProgram *program : {&reducer.update, &reducer.combine}) {
-    *program = {};
-    ScalarBuilder b(*program);
-    ScalarId heldValue = b.argument(0, type),
-             heldIndex = b.argument(1, ElementType::I64);
-    ScalarId newValue = b.argument(2, type),
-             newIndex = b.argument(3, ElementType::I64);
-    ScalarId isBetter = b.op(isMax ? Op::Gt : Op::Lt, {newValue, heldValue}),
-             isEqual = b.op(Op::Eq, {newValue, heldValue});
-    if (isFloat(type)) {
-      ScalarId newIsNaN = b.op(Op::IsNaN, {newValue}),
-               heldIsNaN = b.op(Op::IsNaN, {heldValue});
-      isBetter =
-          b.op(Op::Or, {isBetter,
-                        b.op(Op::And, {newIsNaN, b.op(Op::Not, {heldIsNaN})})});
-      isEqual = b.op(Op::Or, {isEqual, b.op(Op::And, {newIsNaN, heldIsNaN})});
-    }
-    ScalarId winsTie = b.op(last ? Op::Gt : Op::Lt, {newIndex, heldIndex});
-    ScalarId take = b.op(Op::Or, {isBetter, b.op(Op::And, {isEqual, winsTie})});
-    program->results = {b.select(take, newValue, heldValue),
-                        b.select(take, newIndex, heldIndex)};
-  }
-  reducer.finish = {};
-  ScalarBuilder finish(reducer.finish);
-  finish.argument(0, type);
-  reducer.finish.results = {finish.argument(1, ElementType::I64)};
-  c.setOutput(
-      0, body.reduce({value, index}, 1, std::move(reducer), ElementType::I64));
+  c.setOutput(0, argReduce(c.graph, c.input(0), {axis}, keep, isMax, last));
 }
 
 constexpr Rule kRules[] = {

@@ -14,7 +14,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <sys/resource.h>
 
 using namespace lockstitch;
 namespace fs = std::filesystem;
@@ -96,12 +98,16 @@ bool compare(const std::string &name, const HostTensor &got,
 int main(int argc, char **argv) {
   std::vector<std::string> places;
   Tolerance tolerance;
-  bool print = false;
+  bool print = false, importOnly = false, specialise = false;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     auto number = [&] { return i + 1 < argc ? std::atof(argv[++i]) : 0.0; };
     if (argument == "--print")
       print = true;
+    else if (argument == "--specialise")
+      specialise = true;
+    else if (argument == "--import-only")
+      importOnly = true;
     else if (argument == "--rtol")
       tolerance.relative = number();
     else if (argument == "--atol")
@@ -116,7 +122,12 @@ int main(int argc, char **argv) {
                          "[--rtol R] [--atol A] [--atol-rms S]\n");
     return 2;
   }
+  auto cpuMilliseconds = [] {
+    return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  };
+  double start = cpuMilliseconds();
   auto model = readModel(places[0]);
+  double read = cpuMilliseconds();
   if (!model.ok())
     return fail(model.error());
   fs::path folder = places.size() > 1
@@ -135,9 +146,15 @@ int main(int argc, char **argv) {
       shape.push_back(dim.value());
     inputs.push_back(std::move(*tensor));
   }
+  if (specialise)
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].type.elements() <= 64)
+        options.values[model->inputs[i].name] = inputs[i];
+  double beforeImport = cpuMilliseconds();
   auto graph = importModel(*model, options);
   if (!graph.ok())
     return fail(graph.error());
+  double imported = cpuMilliseconds();
   size_t library = 0;
   for (const Primitive &primitive : graph->primitives)
     library += primitive.kind == Primitive::Kind::Library;
@@ -146,6 +163,15 @@ int main(int argc, char **argv) {
               graph->primitives.size(), library);
   if (print)
     std::fputs(toString(*graph).c_str(), stdout);
+  if (importOnly) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    std::printf("read %.1f ms, import %.1f ms of CPU; peak memory %ld KiB, the "
+                "file has %zu KiB\n",
+                read - start, imported - beforeImport, usage.ru_maxrss,
+                static_cast<size_t>(fs::file_size(places[0]) >> 10));
+    return 0;
+  }
   auto outputs = evaluateGraph(*graph, inputs);
   if (!outputs.ok())
     return fail(outputs.error());

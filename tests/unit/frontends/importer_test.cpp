@@ -162,6 +162,23 @@ TEST(InputShapes, UnknownRankAndTypes) {
               HasSubstr("input 'x': its type sequence is not supported"));
 }
 
+TEST(InputValues, MaySteerShapes) {
+  ModelMaker maker(17);
+  maker.input("x", ElementType::F32, {2, 3})
+      .input("axes", ElementType::I64, {1})
+      .output("y");
+  maker.node("ReduceSum", {"x", "axes"}, {"y"}, {{"keepdims", int64_t(0)}});
+  ImportOptions options;
+  options.values["axes"] = ints({1});
+  PrimitiveGraph graph = imported(maker, options);
+  EXPECT_EQ(graph.inputs.size(), 2u);
+  EXPECT_THAT(evaluated(graph, {f32({2, 3}, {1, 2, 3, 4, 5, 6}), ints({1})}),
+              ElementsAre(6, 15));
+  options.values["axes"] = ints({0, 1});
+  EXPECT_THAT(refusal(maker, options),
+              HasSubstr("input 'axes': the known value is i64[2], not i64[1]"));
+}
+
 // --- Refusals
 
 TEST(ImporterRefuses, EveryUnsupportedNodeAtOnce) {

@@ -213,6 +213,15 @@ TEST(Softmax, AxesByOpset) {
               HasSubstr("should be of a floating-point type"));
 }
 
+TEST(Softmax, Hardmax) {
+  HostTensor x = f32({1, 2, 2}, {3, 1, 3, 4});
+  EXPECT_THAT(values("Hardmax", 13, {x}), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(values("Hardmax", 13, {x}, {{"axis", int64_t(1)}}),
+              ElementsAre(1, 0, 0, 1)); // the first of equals
+  EXPECT_THAT(values("Hardmax", 11, {x}), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(values("Hardmax", 13, {f32({}, {3})}), ElementsAre(1));
+}
+
 TEST(Softmax, Infinities) {
   EXPECT_THAT(values("Softmax", 13, {f32({1, 2}, {-kInf, -kInf})}),
               near({kNaN, kNaN}));
