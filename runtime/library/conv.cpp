@@ -48,12 +48,12 @@ public:
       if (!direct && options.backend == LibraryOptions::Backend::OneDnn)
         useOneDnn = possible;
       else if (!direct && options.backend == LibraryOptions::Backend::Best)
-        useOneDnn = possible && preferOneDnn(tileM, tileN, depth, kernels);
+        useOneDnn = possible && preferOneDnn(tileM, tileN);
     }
   }
 
   int64_t scratchBytes(int threads) const override {
-    int64_t sum = pointwise || direct ? 0 : threads * columnBytes();
+    int64_t sum = pointwise ? 0 : threads * (direct ? paddedBytes() : columnBytes());
     if (convert)
       sum += alignedBytes(inputElements() * sizeof(T)) + alignedBytes(filterElements() * sizeof(T)) +
              alignedBytes(call.outputChannels * sizeof(T)) + alignedBytes(resultElements() * sizeof(T));
@@ -95,7 +95,7 @@ public:
       result = reinterpret_cast<T *>(resultData);
     }
 
-    direct ? runDirect(input, filter, bias, result, pool) : runProducts(input, filter, bias, result, scratch, pool);
+    direct ? runDirect(input, filter, bias, result, scratch, pool) : runProducts(input, filter, bias, result, scratch, pool);
 
     if (convert)
       pool.parallelFor(resultElements(), kTaskFloor, [&](int64_t begin, int64_t end, int) {
@@ -108,6 +108,12 @@ private:
   int64_t inputElements() const { return call.batch * call.inputChannels * planeIn; }
   int64_t filterElements() const { return call.outputChannels * depth; }
   int64_t resultElements() const { return call.batch * call.outputChannels * planeOut; }
+  int64_t paddedBytes() const {
+    int64_t elements = planeOut > 0 ? 1 : 0;
+    for (int d = 0; d < 3; ++d)
+      elements *= paddedExtent(geometry.out[d], geometry.kernel[d], geometry.stride[d], geometry.dilation[d]);
+    return alignedBytes(elements * static_cast<int64_t>(sizeof(T)));
+  }
   int64_t columnBytes() const { return alignedBytes(depth * tileN * static_cast<int64_t>(sizeof(T))); }
 
   void chooseTile() {
@@ -123,10 +129,12 @@ private:
       tileM = std::min(tileM, roundUp(std::max<int64_t>(kTileWork / (work * tileN), 48), 48));
   }
 
-  void runDirect(const T *input, const T *filter, const T *bias, T *result, const ThreadPool &pool) const {
+  void runDirect(const T *input, const T *filter, const T *bias, T *result, std::byte *scratch,
+                 const ThreadPool &pool) const {
     int64_t planes = call.batch * call.outputChannels;
     int64_t floor = std::max<int64_t>(1, kTaskFloor / std::max<int64_t>(planeOut * taps, 1));
-    pool.parallelFor(planes, floor, [&](int64_t begin, int64_t end, int) {
+    pool.parallelFor(planes, floor, [&](int64_t begin, int64_t end, int slot) {
+      T *padded = reinterpret_cast<T *>(scratch + slot * paddedBytes());
       for (int64_t plane = begin; plane < end; ++plane) {
         int64_t batch = plane / call.outputChannels, channel = plane % call.outputChannels;
         DirectConvTask<T> task = geometry;
@@ -134,7 +142,7 @@ private:
         task.filter = filter + channel * taps;
         task.result = result + plane * planeOut;
         task.init = bias ? bias[channel] : T(0);
-        ops.directConv(task);
+        ops.directConv(task, padded);
       }
     });
   }

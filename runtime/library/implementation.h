@@ -33,8 +33,8 @@ inline constexpr int64_t kTaskFloor = 100'000;
 std::shared_ptr<const PreparedCall> prepareMatMul(const MatMulCall &call, const LibraryOptions &options);
 std::shared_ptr<const PreparedCall> prepareConv(const ConvCall &call, const LibraryOptions &options);
 
-/// The measured choice (docs/library_calls.md): whether a tile of an f32 product is given to oneDNN.
-bool preferOneDnn(int64_t m, int64_t n, int64_t k, const LevelKernels &kernels);
+/// The measured choice (docs/library_calls.md): whether an m x n tile of an f32 product is given to oneDNN.
+bool preferOneDnn(int64_t m, int64_t n);
 
 } // namespace lockstitch::library
 

@@ -66,37 +66,90 @@ void validRange(int64_t in, int64_t out, int64_t stride, int64_t shift, int64_t 
     begin = end;
 }
 
-template <typename T> void directConv(const DirectConvTask<T> &t) {
-  for (int64_t o0 = 0; o0 < t.out[0]; ++o0)
-    for (int64_t o1 = 0; o1 < t.out[1]; ++o1) {
-      T *row = t.result + (o0 * t.out[1] + o1) * t.out[2];
-      for (int64_t o2 = 0; o2 < t.out[2]; ++o2)
-        row[o2] = t.init;
-      for (int64_t k0 = 0; k0 < t.kernel[0]; ++k0) {
-        int64_t i0 = o0 * t.stride[0] + k0 * t.dilation[0] - t.pad[0];
-        if (i0 < 0 || i0 >= t.in[0])
-          continue;
-        for (int64_t k1 = 0; k1 < t.kernel[1]; ++k1) {
-          int64_t i1 = o1 * t.stride[1] + k1 * t.dilation[1] - t.pad[1];
-          if (i1 < 0 || i1 >= t.in[1])
-            continue;
-          const T *line = t.input + (i0 * t.in[1] + i1) * t.in[2];
-          const T *taps = t.filter + (k0 * t.kernel[1] + k1) * t.kernel[2];
-          for (int64_t k2 = 0; k2 < t.kernel[2]; ++k2) {
-            int64_t shift = k2 * t.dilation[2] - t.pad[2], begin, end;
-            validRange(t.in[2], t.out[2], t.stride[2], shift, begin, end);
-            const T tap = taps[k2];
-            if (t.stride[2] == 1) {
-              for (int64_t o2 = begin; o2 < end; ++o2)
-                row[o2] += tap * line[o2 + shift];
-            } else {
-              for (int64_t o2 = begin; o2 < end; ++o2)
-                row[o2] += tap * line[o2 * t.stride[2] + shift];
-            }
-          }
-        }
+/// `Block` neighbouring outputs of a row, in registers while the taps go by. `from`: the first tap of the first output.
+template <typename T, int Block, int Stride> void convBlock(const DirectConvTask<T> &t, const T *from, T *to) {
+  const int64_t step = Stride ? Stride : t.stride[2];
+  T sum[Block];
+  for (int j = 0; j < Block; ++j)
+    sum[j] = t.init;
+  const T *tap = t.filter;
+  for (int64_t k0 = 0; k0 < t.kernel[0]; ++k0)
+    for (int64_t k1 = 0; k1 < t.kernel[1]; ++k1) {
+      const T *line = from + (k0 * t.dilation[0] * t.in[1] + k1 * t.dilation[1]) * t.in[2];
+      for (int64_t k2 = 0; k2 < t.kernel[2]; ++k2, ++tap) {
+        const T value = *tap, *source = line + k2 * t.dilation[2];
+        for (int j = 0; j < Block; ++j)
+          sum[j] += value * source[j * step];
       }
     }
+  for (int j = 0; j < Block; ++j)
+    to[j] = sum[j];
+}
+
+/// A row of outputs; the last block overlaps the one before it.
+template <typename T, int Block, int Stride> void convRow(const DirectConvTask<T> &t, const T *from, T *to) {
+  const int64_t step = Stride ? Stride : t.stride[2], count = t.out[2];
+  for (int64_t o = 0; o < count; o += Block) {
+    int64_t at = o + Block <= count ? o : count - Block;
+    convBlock<T, Block, Stride>(t, from + at * step, to + at);
+  }
+}
+
+template <typename T, int Block, int Stride> void convPlane(const DirectConvTask<T> &t) {
+  for (int64_t o0 = 0; o0 < t.out[0]; ++o0)
+    for (int64_t o1 = 0; o1 < t.out[1]; ++o1)
+      convRow<T, Block, Stride>(t, t.input + (o0 * t.stride[0] * t.in[1] + o1 * t.stride[1]) * t.in[2],
+                                t.result + (o0 * t.out[1] + o1) * t.out[2]);
+}
+
+template <typename T, int Stride> void convStrided(const DirectConvTask<T> &t) {
+  if (t.out[2] >= 32)
+    convPlane<T, 32, Stride>(t);
+  else if (t.out[2] >= 16)
+    convPlane<T, 16, Stride>(t);
+  else if (t.out[2] >= 8)
+    convPlane<T, 8, Stride>(t);
+  else if (t.out[2] >= 4)
+    convPlane<T, 4, Stride>(t);
+  else
+    convPlane<T, 1, Stride>(t);
+}
+
+template <typename T> void directConv(const DirectConvTask<T> &task, T *padded) {
+  DirectConvTask<T> t = task;
+  int64_t extent[3];
+  bool inside = true;
+  for (int d = 0; d < 3; ++d) {
+    extent[d] = paddedExtent(t.out[d], t.kernel[d], t.stride[d], t.dilation[d]);
+    inside &= t.pad[d] == 0 && extent[d] <= t.in[d];
+  }
+  if (!inside) { // the part of the plane that outputs reach, with its zeros
+    for (int64_t i0 = 0; i0 < extent[0]; ++i0)
+      for (int64_t i1 = 0; i1 < extent[1]; ++i1) {
+        T *row = padded + (i0 * extent[1] + i1) * extent[2];
+        int64_t from0 = i0 - t.pad[0], from1 = i1 - t.pad[1], begin = 0, end = 0;
+        if (from0 >= 0 && from0 < t.in[0] && from1 >= 0 && from1 < t.in[1]) {
+          begin = t.pad[2] < extent[2] ? t.pad[2] : extent[2];
+          end = t.pad[2] + t.in[2] < extent[2] ? t.pad[2] + t.in[2] : extent[2];
+        }
+        for (int64_t i = 0; i < begin; ++i)
+          row[i] = T(0);
+        if (begin < end)
+          std::memcpy(row + begin, task.input + (from0 * t.in[1] + from1) * t.in[2] + begin - t.pad[2],
+                      (end - begin) * sizeof(T));
+        for (int64_t i = end; i < extent[2]; ++i)
+          row[i] = T(0);
+      }
+    t.input = padded;
+    for (int d = 0; d < 3; ++d)
+      t.in[d] = extent[d];
+  }
+  if (t.stride[2] == 1)
+    convStrided<T, 1>(t);
+  else if (t.stride[2] == 2)
+    convStrided<T, 2>(t);
+  else
+    convStrided<T, 0>(t);
 }
 
 /// One line of outputs (same o0, o1; o2 in [from, from + count)) of one row of the column matrix.

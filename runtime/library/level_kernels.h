@@ -31,6 +31,11 @@ struct StoredMatrix {
   int64_t rowStride = 0, columnStride = 0;
 };
 
+/// Input positions in one dimension that `out` outputs reach, pads included.
+static inline int64_t paddedExtent(int64_t out, int64_t kernel, int64_t stride, int64_t dilation) {
+  return (out - 1) * stride + (kernel - 1) * dilation + 1;
+}
+
 /// One channel's worth of a direct convolution: result[out] = init + sum over taps of filter[tap] * input[in(out, tap)],
 /// always with three spatial dimensions (leading ones 1).
 template <typename T> struct DirectConvTask {
@@ -51,7 +56,8 @@ template <typename T> struct Im2ColTask {
 
 template <typename T> struct TypedKernels {
   void (*gemm)(const GemmTask<T> &);
-  void (*directConv)(const DirectConvTask<T> &);
+  /// `padded` is scratch of the product of paddedExtent() elements.
+  void (*directConv)(const DirectConvTask<T> &, T *padded);
   void (*im2col)(const Im2ColTask<T> &);
   /// Rows [0, rows) x [0, columns) of `source`, converted, to row-major `target`.
   void (*load)(const StoredMatrix &source, int64_t rows, int64_t columns, T *target);

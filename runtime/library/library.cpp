@@ -2,10 +2,21 @@
 #include "runtime/library/implementation.h"
 #include "runtime/library/onednn.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 namespace lockstitch {
 namespace {
+
+/// Whether a product of extents stays far below what would overflow in sizes of scratch memory.
+bool isReasonable(std::initializer_list<int64_t> extents) {
+  int64_t product = 1;
+  for (int64_t extent : extents)
+    if (extent != 0 && (__builtin_mul_overflow(product, extent, &product) || product > (int64_t{1} << 46)))
+      return false;
+  return true;
+}
 
 std::optional<std::string> refuseMatMul(const LibraryCall &call) {
   const MatMulCall &m = call.matmul;
@@ -20,6 +31,11 @@ std::optional<std::string> refuseMatMul(const LibraryCall &call) {
     if (extent > 1 && m.result.strides[i] == 0)
       return "the product's result has a stride of 0";
   }
+  int64_t batches = 1;
+  for (int64_t extent : m.batch)
+    batches = isReasonable({batches, extent}) ? batches * extent : INT64_MAX;
+  if (m.k < 0 || !isReasonable({batches, m.m, m.k}) || !isReasonable({batches, m.k, m.n}) || !isReasonable({batches, m.m, m.n}))
+    return "the product is too large";
   if (isInteger(m.type))
     for (float factor : {m.alpha, m.beta})
       if (!(std::fabs(factor) < 0x1p31f) || factor != std::trunc(factor))
@@ -40,15 +56,20 @@ std::optional<std::string> refuseConv(const LibraryCall &call) {
   for (size_t i = 0; i < operandCount(call); ++i)
     if (operandBytes(call, i) < 0)
       return "the convolution's sizes contradict each other or overflow (operand " + std::to_string(i) + ")";
+  int64_t reach = 1; // input positions with their pads
   constexpr int64_t most = int64_t{1} << 40; // far beyond any tensor, small enough that products of two cannot overflow
   for (size_t i = 0; i < rank; ++i) {
     if (c.strides[i] < 1 || c.strides[i] > most || c.dilations[i] < 1 || c.dilations[i] > most || c.padsBegin[i] < 0 ||
         c.padsBegin[i] > most || c.padsEnd[i] < 0 || c.padsEnd[i] > most || c.kernel[i] < 1)
       return "a convolution's strides, dilations and kernel extents must be positive, its pads not negative";
-    int64_t span, padded = c.inputSpatial[i] + c.padsBegin[i] + c.padsEnd[i];
+    int64_t span, extent, padded = c.inputSpatial[i] + c.padsBegin[i] + c.padsEnd[i];
     if (__builtin_mul_overflow(c.kernel[i] - 1, c.dilations[i], &span) ||
         (c.outputSpatial[i] > 0 && (padded < span + 1 || (c.outputSpatial[i] - 1) > (padded - span - 1) / c.strides[i])))
       return "the convolution's output is larger than its input allows (dimension " + std::to_string(i) + ")";
+    if (__builtin_mul_overflow(c.outputSpatial[i], c.strides[i], &extent) ||
+        __builtin_add_overflow(extent, span, &extent) || !isReasonable({reach, extent}))
+      return "the convolution is too large";
+    reach *= std::max<int64_t>(extent, 1);
   }
   return std::nullopt;
 }
@@ -83,7 +104,7 @@ Result<std::shared_ptr<const PreparedCall>> prepareLibraryCall(const LibraryCall
 
 namespace library {
 
-bool preferOneDnn(int64_t m, int64_t n, int64_t k, const LevelKernels &kernels) { return false; }
+bool preferOneDnn(int64_t m, int64_t n) { return m > 1 && n > 1; }
 
 } // namespace library
 } // namespace lockstitch

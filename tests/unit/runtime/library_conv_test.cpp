@@ -84,9 +84,9 @@ TEST(LibraryConv, PointwiseIsAProduct) {
 }
 
 TEST(LibraryConv, LargerThanOneTile) {
-  checkEverywhere(conv(ElementType::F32, {1, 64, 96, 1, {40, 41}, {3, 3}, {}, {}, {1, 1}, {1, 1}}, true), 1);
-  checkEverywhere(conv(ElementType::F32, {1, 300, 700, 1, {6, 7}, {3, 3}}, true), 2);
-  checkEverywhere(conv(ElementType::F32, {2, 64, 80, 1, {50, 50}, {1, 1}}, false), 3);
+  checkEverywhere(conv(ElementType::F32, {1, 32, 56, 1, {26, 27}, {3, 3}, {}, {}, {1, 1}, {1, 1}}, true), 1);
+  checkEverywhere(conv(ElementType::F32, {1, 200, 300, 1, {5, 7}, {3, 3}}, true), 2);
+  checkEverywhere(conv(ElementType::F32, {2, 64, 80, 1, {30, 50}, {1, 1}}, false), 3);
 }
 
 TEST(LibraryConv, KernelLargerThanTheInput) {
@@ -168,6 +168,14 @@ TEST(LibraryConv, RefusesAnOutputTooLarge) {
   LibraryCall call = good();
   call.conv.outputSpatial[0] = 4;
   EXPECT_EQ(refusal(call), "library call step: the convolution's output is larger than its input allows (dimension 0)");
+}
+
+TEST(LibraryConv, RefusesWhatNoMemoryHolds) {
+  LibraryCall call = good();
+  call.conv.padsBegin = call.conv.padsEnd = {int64_t{1} << 39, int64_t{1} << 39};
+  call.conv.outputSpatial = {1, 1};
+  call.conv.dilations = {int64_t{1} << 38, int64_t{1} << 38};
+  EXPECT_EQ(refusal(call), "library call step: the convolution is too large");
 }
 
 } // namespace

@@ -268,6 +268,13 @@ TEST(LibraryMatMul, RefusesAResultOverItself) {
   EXPECT_EQ(refusal(call), "library call step: the product's result has a stride of 0");
 }
 
+TEST(LibraryMatMul, RefusesWhatNoMemoryHolds) {
+  LibraryCall call = dense(ElementType::F32, {}, int64_t{1} << 40, 1, int64_t{1} << 20);
+  call.matmul.a.strides = {0, 1}; // a broadcast row takes little memory, its packed copy would not
+  call.matmul.result.strides = {1, 1};
+  EXPECT_EQ(refusal(call), "library call step: the product is too large");
+}
+
 TEST(LibraryMatMul, OneDnnTakesNoIntegers) {
   LibraryCall call = dense(ElementType::I32, {}, 2, 2, 2);
   std::optional<std::string> reason = libraryRefusal(call, LibraryOptions::Backend::OneDnn);
