@@ -72,16 +72,12 @@ if(TARGET lockstitch AND NOT LOCKSTITCH_SANITIZE)
 
   # One test per real model and way.
   foreach(model magika ppocr_rec minilm_l3)
-    foreach(way host none artifact)
+    foreach(way host none artifact simulator)
       lockstitch_script_test(models.${model}.${way} LABELS models TIMEOUT 900 COST 50
         COMMAND ${tests}/venv.sh tools/models/check.py --lockstitch $<TARGET_FILE:lockstitch>
                 --work ${CMAKE_BINARY_DIR}/models/${way} --ways ${way} ${model})
     endforeach()
   endforeach()
-  lockstitch_script_test(models.magika.simulator LABELS models TIMEOUT 900 COST 50
-    COMMAND ${tests}/venv.sh tools/models/check.py --lockstitch $<TARGET_FILE:lockstitch>
-            --work ${CMAKE_BINARY_DIR}/models/simulator --ways simulator --case batch_1 magika)
-
   if(TARGET magika)
     lockstitch_script_test(models.magika.example LABELS models
       COMMAND ${tests}/venv.sh tools/models/check_example.py $<TARGET_FILE:magika>)
