@@ -1,12 +1,22 @@
 #include "runtime/program/program.h"
 
+#include <cstring>
+#include <new>
+
 namespace lockstitch {
 
 ContentCheck::~ContentCheck() = default;
 
 Blob Blob::own(std::vector<std::byte> bytes) {
-  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  return {std::span<const std::byte>(*owner), owner, nullptr};
+  constexpr size_t alignment = 64;
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0) {
+    auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    return {std::span<const std::byte>(*owner), owner, nullptr};
+  }
+  auto *memory = static_cast<std::byte *>(::operator new(bytes.size(), std::align_val_t(alignment)));
+  std::memcpy(memory, bytes.data(), bytes.size());
+  std::shared_ptr<const void> owner(memory, [](std::byte *owned) { ::operator delete(owned, std::align_val_t(alignment)); });
+  return {{memory, bytes.size()}, owner, nullptr};
 }
 
 int64_t TensorInfo::elements() const {

@@ -29,6 +29,7 @@ struct Blob {
   std::span<const std::byte> bytes = {};
   std::shared_ptr<const void> owner = {};
   std::shared_ptr<const ContentCheck> check = {};
+  /// Takes the bytes; they lie 64-byte aligned, so that a kernel can use them in place.
   static Blob own(std::vector<std::byte> bytes);
   /// To be called before the bytes are relied upon; Session does so for what it loads.
   Status verify() const { return check ? check->verify() : Status(); }
