@@ -134,7 +134,9 @@ void installCrashHandler(int argc, const char *const *argv,
   sigemptyset(&action.sa_mask);
   for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
     sigaction(number, &action, nullptr);
+  // A write that fails says so itself.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   std::atexit(onExit);
 }
 

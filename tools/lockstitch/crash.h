@@ -8,7 +8,7 @@
 namespace lockstitch::tool {
 
 /// Handles SIGSEGV, SIGABRT, SIGBUS, SIGFPE and SIGILL, and calls of exit()
-/// before finished(); ignores SIGPIPE. `reportPath`
+/// before finished(); ignores SIGPIPE and SIGXFSZ. `reportPath`
 /// ("": none) gets a report of the crash.
 void installCrashHandler(int argc, const char *const *argv,
                          const std::string &reportPath);

@@ -1,6 +1,6 @@
 // The report: what a command found out, for other programs. Its JSON form is an
-// interface, described in docs/command_line.md and written by report_json.cpp alone;
-// a field that is nothing here is `null` there.
+// interface, described in docs/command_line.md and written by report_json.cpp
+// alone; a field that is nothing here is `null` there.
 #ifndef LOCKSTITCH_TOOLS_LOCKSTITCH_REPORT_H
 #define LOCKSTITCH_TOOLS_LOCKSTITCH_REPORT_H
 

@@ -2,6 +2,7 @@
 #include "runtime/program/artifact.h"
 #include "runtime/session/session.h"
 #include "tools/lockstitch/check.h"
+#include "tools/lockstitch/counters_text.h"
 #include "tools/lockstitch/log.h"
 #include "tools/lockstitch/messages.h"
 #include "tools/lockstitch/model_source.h"
@@ -272,6 +273,10 @@ Status run(const RunVerb &options, Report &report) {
     printResult(summarise(program.outputs, *outputs));
     if (!report.checks.empty())
       printResult("\n" + checksText(report.checks));
+    if (std::string counters = countersText(report); !counters.empty())
+      printResult("\n" + counters);
+    if (std::string findings = findingsText(report); !findings.empty())
+      printResult("\n" + findings);
     std::string where = *report.target == *report.device
                             ? *report.device
                             : *report.target + " on " + *report.device;

@@ -1,4 +1,5 @@
 #include "compiler/driver/compile.h"
+#include "tools/lockstitch/counters_text.h"
 #include "tools/lockstitch/report.h"
 
 #include <gmock/gmock.h>
@@ -193,6 +194,48 @@ TEST(Report, FindingsOfThePrologueCount) {
   addStatistics(report, made.targets[0], {}, prologue);
   EXPECT_EQ(numFindings(report), 1u);
   EXPECT_FALSE(findingsStatus(report).ok());
+}
+
+TEST(CountersText, BytesAgainstTheFloor) {
+  Report report;
+  KernelEntry kernel;
+  kernel.name = "k";
+  kernel.bytesRead = 96;
+  kernel.bytesWritten = 32;
+  kernel.counters = LaunchCounters{
+      .warpInstructions = 9, .sectorsRead = 6, .sectorsWritten = 2};
+  report.kernels = {kernel, KernelEntry{}}; // one without counters
+  EXPECT_EQ(countersText(report),
+            "kernel  floor  moved  ratio  warp instructions  conflicts  "
+            "barriers  shuffles  findings\n"
+            "k       128 B  256 B      2                  9          0         "
+            "0         0         0\n"
+            "all     128 B  256 B      2\n");
+  EXPECT_EQ(countersText(Report()), "");
+}
+
+TEST(CountersText, Findings) {
+  Report report;
+  KernelEntry kernel;
+  kernel.name = "k";
+  Finding finding;
+  finding.kind = "race";
+  finding.message = "two writes";
+  finding.ptxLine = 12;
+  finding.sourceFile = "f.cu";
+  finding.sourceLine = 3;
+  finding.thread = {1, 2, 3};
+  finding.argument = 1;
+  finding.offset = 8;
+  finding.tensor = "y";
+  finding.nodes = {"n"};
+  kernel.findings = {finding};
+  report.kernels = {kernel};
+  EXPECT_EQ(findingsText(report),
+            "race: two writes\n  in k, PTX line 12, f.cu:3, block (0,0,0), "
+            "thread (1,2,3)\n"
+            "  at byte 8 of y (argument 1)\n  nodes: n\n");
+  EXPECT_EQ(findingsText(Report()), "");
 }
 
 TEST(Report, MedianOfAnEvenNumberOfRuns) {
