@@ -22,7 +22,9 @@ std::vector<std::string> toolkitFolders() {
   return folders;
 }
 
-std::string architecture(const GpuTarget &target) { return "sm_" + std::to_string(target.sm); }
+std::string architecture(const GpuTarget &target) {
+  return "sm_" + std::to_string(target.sm);
+}
 
 /// A file that is deleted at the end.
 struct TemporaryFile {
@@ -53,7 +55,8 @@ std::vector<KernelResources> parseResources(llvm::StringRef text) {
   auto numberBefore = [](llvm::StringRef line, llvm::StringRef unit) {
     llvm::StringRef before = line.take_front(line.find(unit)).rtrim();
     int64_t number = 0;
-    before.substr(before.find_last_not_of("0123456789") + 1).getAsInteger(10, number);
+    before.substr(before.find_last_not_of("0123456789") + 1)
+        .getAsInteger(10, number);
     return number;
   };
   for (llvm::StringRef line : lines) {
@@ -75,14 +78,18 @@ std::vector<KernelResources> parseResources(llvm::StringRef text) {
   return kernels;
 }
 
-Error assemblyError(const std::string &assembler, const GpuTarget &target, std::string messages) {
+Error assemblyError(const std::string &assembler, const GpuTarget &target,
+                    std::string messages) {
   llvm::StringRef text(messages);
   std::string where = "assembler " + assembler;
-  if (text.contains("is not defined for option 'gpu-name'") || text.contains("Unsupported .target") ||
+  if (text.contains("is not defined for option 'gpu-name'") ||
+      text.contains("Unsupported .target") ||
       text.contains("Unsupported .version"))
-    return Error::refused(where, "it does not know " + architecture(target),
-                          "use another CUDA toolkit, or leave the PTX to the driver");
-  return Error::internal(where, "assembling for " + architecture(target) + " failed: " + text.trim().str());
+    return Error::refused(
+        where, "it does not know " + architecture(target),
+        "use another CUDA toolkit, or leave the PTX to the driver");
+  return Error::internal(where, "assembling for " + architecture(target) +
+                                    " failed: " + text.trim().str());
 }
 
 } // namespace
@@ -101,7 +108,8 @@ std::optional<Assembler> Assembler::find() {
   std::vector<std::string> names;
   for (const std::string &folder : toolkitFolders())
     names.push_back(folder + "/lib64/libnvJitLink.so");
-  for (const char *name : {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"})
+  for (const char *name :
+       {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"})
     names.push_back(name);
   for (const std::string &name : names)
     if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -112,28 +120,34 @@ std::optional<Assembler> Assembler::find() {
   return std::nullopt;
 }
 
-Result<AssembledCode> Assembler::assemble(std::string_view ptx, const GpuTarget &target) const {
+Result<AssembledCode> Assembler::assemble(std::string_view ptx,
+                                          const GpuTarget &target) const {
   return library ? runLibrary(ptx, target) : runPtxas(ptx, target);
 }
 
-Result<AssembledCode> Assembler::runPtxas(std::string_view ptx, const GpuTarget &target) const {
+Result<AssembledCode> Assembler::runPtxas(std::string_view ptx,
+                                          const GpuTarget &target) const {
   TemporaryFile input("ptx"), output("cubin"), messages("txt");
   if (!input.exists || !output.exists || !messages.exists)
-    return Error::internal("assembler " + place, "no temporary file can be made");
+    return Error::internal("assembler " + place,
+                           "no temporary file can be made");
   {
     std::error_code error;
     llvm::raw_fd_ostream file(input.path, error);
     file << llvm::StringRef(ptx.data(), ptx.size());
     file.close();
     if (error || file.has_error())
-      return Error::internal("assembler " + place, "cannot write " + input.path.str().str());
+      return Error::internal("assembler " + place,
+                             "cannot write " + input.path.str().str());
   }
   std::string arch = "-arch=" + architecture(target);
   std::string failure;
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(messages.path),
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""),
+                                                llvm::StringRef(messages.path),
                                                 llvm::StringRef(messages.path)};
-  int status = llvm::sys::ExecuteAndWait(place, {place, "-v", arch, input.path, "-o", output.path}, std::nullopt, redirects,
-                                         0, 0, &failure);
+  int status = llvm::sys::ExecuteAndWait(
+      place, {place, "-v", arch, input.path, "-o", output.path}, std::nullopt,
+      redirects, 0, 0, &failure);
   std::string text = messages.read();
   if (status != 0)
     return assemblyError(place, target, text + failure);
@@ -145,7 +159,8 @@ Result<AssembledCode> Assembler::runPtxas(std::string_view ptx, const GpuTarget 
   return code;
 }
 
-Result<AssembledCode> Assembler::runLibrary(std::string_view ptx, const GpuTarget &target) const {
+Result<AssembledCode> Assembler::runLibrary(std::string_view ptx,
+                                            const GpuTarget &target) const {
   // nvJitLink's C interface, declared here so that its header is not needed.
   using Handle = void *;
   auto symbol = [&]<typename Function>(const char *name, Function *&function) {
@@ -156,15 +171,23 @@ Result<AssembledCode> Assembler::runLibrary(std::string_view ptx, const GpuTarge
   int (*destroy)(Handle *);
   int (*addData)(Handle, int, const void *, size_t, const char *);
   int (*complete)(Handle);
-  int (*cubinSize)(Handle, size_t *), (*errorSize)(Handle, size_t *), (*infoSize)(Handle, size_t *);
+  int (*cubinSize)(Handle, size_t *), (*errorSize)(Handle, size_t *),
+      (*infoSize)(Handle, size_t *);
   int (*cubin)(Handle, void *);
   int (*errorLog)(Handle, char *), (*infoLog)(Handle, char *);
-  if (!symbol("nvJitLinkCreate", create) || !symbol("nvJitLinkDestroy", destroy) || !symbol("nvJitLinkAddData", addData) ||
-      !symbol("nvJitLinkComplete", complete) || !symbol("nvJitLinkGetLinkedCubinSize", cubinSize) ||
-      !symbol("nvJitLinkGetLinkedCubin", cubin) || !symbol("nvJitLinkGetErrorLogSize", errorSize) ||
-      !symbol("nvJitLinkGetErrorLog", errorLog) || !symbol("nvJitLinkGetInfoLogSize", infoSize) ||
+  if (!symbol("nvJitLinkCreate", create) ||
+      !symbol("nvJitLinkDestroy", destroy) ||
+      !symbol("nvJitLinkAddData", addData) ||
+      !symbol("nvJitLinkComplete", complete) ||
+      !symbol("nvJitLinkGetLinkedCubinSize", cubinSize) ||
+      !symbol("nvJitLinkGetLinkedCubin", cubin) ||
+      !symbol("nvJitLinkGetErrorLogSize", errorSize) ||
+      !symbol("nvJitLinkGetErrorLog", errorLog) ||
+      !symbol("nvJitLinkGetInfoLogSize", infoSize) ||
       !symbol("nvJitLinkGetInfoLog", infoLog))
-    return Error::refused("assembler " + place, "the library lacks nvJitLink's functions", "install a CUDA toolkit of 12 or later");
+    return Error::refused("assembler " + place,
+                          "the library lacks nvJitLink's functions",
+                          "install a CUDA toolkit of 12 or later");
   constexpr int kInputPtx = 2;
   std::string arch = "-arch=" + architecture(target);
   const char *options[] = {arch.c_str(), "-verbose"};
@@ -181,7 +204,8 @@ Result<AssembledCode> Assembler::runLibrary(std::string_view ptx, const GpuTarge
     return text;
   };
   std::string text(ptx);
-  int status = addData(handle, kInputPtx, text.c_str(), text.size() + 1, "kernels");
+  int status =
+      addData(handle, kInputPtx, text.c_str(), text.size() + 1, "kernels");
   if (status == 0)
     status = complete(handle);
   if (status != 0) {

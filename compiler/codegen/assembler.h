@@ -1,5 +1,6 @@
-// Assembler: PTX -> cubin, by what the machine has: the program `ptxas`, else the library nvJitLink. Both are looked for when
-// asked for, never needed to build or to run: a driver assembles PTX itself.
+// Assembler: PTX -> cubin, by what the machine has: the program `ptxas`, else
+// the library nvJitLink. Both are looked for when asked for, never needed to
+// build or to run: a driver assembles PTX itself.
 #ifndef LOCKSTITCH_COMPILER_CODEGEN_ASSEMBLER_H
 #define LOCKSTITCH_COMPILER_CODEGEN_ASSEMBLER_H
 
@@ -23,19 +24,24 @@ struct AssembledCode {
 
 class Assembler {
 public:
-  /// `ptxas` in PATH, then below CUDA_HOME, CUDA_PATH and /usr/local/cuda; then libnvJitLink. Nothing if there is none.
+  /// `ptxas` in PATH, then below CUDA_HOME, CUDA_PATH and /usr/local/cuda; then
+  /// libnvJitLink. Nothing if there is none.
   static std::optional<Assembler> find();
 
   /// What was found: a path.
   const std::string &path() const { return place; }
 
-  /// Assembles one module. Errors are of kind Internal (the text is ours), or Refused when the assembler found is too new or
-  /// too old for the architecture.
-  Result<AssembledCode> assemble(std::string_view ptx, const GpuTarget &target) const;
+  /// Assembles one module. Errors are of kind Internal (the text is ours), or
+  /// Refused when the assembler found is too new or too old for the
+  /// architecture.
+  Result<AssembledCode> assemble(std::string_view ptx,
+                                 const GpuTarget &target) const;
 
 private:
-  Result<AssembledCode> runPtxas(std::string_view ptx, const GpuTarget &target) const;
-  Result<AssembledCode> runLibrary(std::string_view ptx, const GpuTarget &target) const;
+  Result<AssembledCode> runPtxas(std::string_view ptx,
+                                 const GpuTarget &target) const;
+  Result<AssembledCode> runLibrary(std::string_view ptx,
+                                   const GpuTarget &target) const;
 
   std::string place;
   void *library = nullptr; // of nvJitLink, never closed

@@ -4,9 +4,11 @@ using namespace mlir;
 
 namespace lockstitch::codegen {
 
-BodyEmitter::BodyEmitter(ValueBuilder &v, const StageProgram &program, unsigned indexBits)
-    : v(v), program(program), indexBits(indexBits), scopes(1), dims(kFirstLoopDim + program.numLoopDims),
-      values(program.numValues), varying(program.numValues, false), ranges(program.ranges(1)) {}
+BodyEmitter::BodyEmitter(ValueBuilder &v, const StageProgram &program,
+                         unsigned indexBits)
+    : v(v), program(program), indexBits(indexBits), scopes(1),
+      dims(kFirstLoopDim + program.numLoopDims), values(program.numValues),
+      varying(program.numValues, false), ranges(program.ranges(1)) {}
 
 //===----------------------------------------------------------------------===//
 // Scopes
@@ -32,7 +34,9 @@ std::optional<OpBuilder::InsertionGuard> BodyEmitter::at(unsigned depth) {
   return std::nullopt;
 }
 
-void BodyEmitter::setDim(unsigned position, DimValue value) { dims[position] = std::move(value); }
+void BodyEmitter::setDim(unsigned position, DimValue value) {
+  dims[position] = std::move(value);
+}
 
 void BodyEmitter::setOrigin(PrimitiveId origin) {
   // Line 0 is DWARF's "no line".
@@ -55,7 +59,8 @@ void BodyEmitter::startColumns(const Stage &stage, unsigned newWidth) {
 BodyEmitter::AccessPlan BodyEmitter::planAccess(const StageOp &op) {
   AccessPlan plan;
   plan.varies = varies(op.index);
-  plan.access = plan.varies ? classify(op.index) : Access{AccessKind::Uniform, 0, true};
+  plan.access =
+      plan.varies ? classify(op.index) : Access{AccessKind::Uniform, 0, true};
   for (const IndexConstraint &guard : op.guards) {
     IndexConstraint known{withUniformRuntimes(guard.expr), guard.lo, guard.hi};
     if (varies(guard.expr) && !isGuardUniform(program, known, columns, width))
@@ -66,11 +71,16 @@ BodyEmitter::AccessPlan BodyEmitter::planAccess(const StageOp &op) {
 
 void BodyEmitter::analyse(const StageBlock &block) {
   for (const StageOp &op : block.ops) {
-    auto argsVary = [&] { return llvm::any_of(op.args, [&](StageValueId arg) { return varying[arg]; }); };
+    auto argsVary = [&] {
+      return llvm::any_of(op.args,
+                          [&](StageValueId arg) { return varying[arg]; });
+    };
     switch (op.opcode) {
     case StageOpcode::Scalar:
-      varying[op.result] = argsVary() || ((op.scalar == ScalarOpcode::Index || op.scalar == ScalarOpcode::InRange) &&
-                                          varies(op.index));
+      varying[op.result] =
+          argsVary() || ((op.scalar == ScalarOpcode::Index ||
+                          op.scalar == ScalarOpcode::InRange) &&
+                         varies(op.index));
       break;
     case StageOpcode::Load:
       plans[&op] = planAccess(op);
@@ -87,7 +97,8 @@ void BodyEmitter::analyse(const StageBlock &block) {
     case StageOpcode::Loop: {
       analyse(op.loop->body);
       const StageReduction &fold = op.loop->reduction;
-      bool varies = llvm::any_of(fold.values, [&](StageValueId value) { return varying[value]; });
+      bool varies = llvm::any_of(
+          fold.values, [&](StageValueId value) { return varying[value]; });
       for (StageValueId result : fold.results)
         varying[result] = varies;
       break;
@@ -119,18 +130,20 @@ void BodyEmitter::emitOp(const StageOp &op, BodyContext &context) {
   switch (op.opcode) {
   case StageOpcode::Scalar:
   case StageOpcode::Load: {
-    // Nothing that a kernel reads is ever written by it, and every access is within bounds: loads move as freely as
-    // arithmetic does.
+    // Nothing that a kernel reads is ever written by it, and every access is
+    // within bounds: loads move as freely as arithmetic does.
     unsigned home = depthOf(op);
     if (LaneValue known = scopes[home].ops.lookup(&op); known.value) {
       values[op.result] = known;
       return;
     }
     auto guard = at(home);
-    LaneValue result = op.opcode == StageOpcode::Load ? emitLoad(op) : emitScalar(op);
+    LaneValue result =
+        op.opcode == StageOpcode::Load ? emitLoad(op) : emitScalar(op);
     result.depth = home;
     if (!result.value) {
-      problem = "cannot emit " + std::string(toString(op.scalar)) + " on " + std::string(name(op.type));
+      problem = "cannot emit " + std::string(toString(op.scalar)) + " on " +
+                std::string(name(op.type));
       result.value = v.constant(op.type, {});
     }
     values[op.result] = scopes[home].ops[&op] = result;
@@ -174,7 +187,8 @@ LaneValue BodyEmitter::emitScalar(const StageOp &op) {
 void BodyEmitter::emitLoop(const StageOp &op, BodyContext &context) {
   const StageLoop &loop = *op.loop;
   const StageReduction &fold = loop.reduction;
-  bool varies = llvm::any_of(fold.results, [&](StageValueId result) { return varying[result]; });
+  bool varies = llvm::any_of(
+      fold.results, [&](StageValueId result) { return varying[result]; });
   unsigned lanes = varies ? width : 1;
   SmallVector<Value> accumulators = initial(fold, lanes);
   auto publish = [&](ValueRange results) {
@@ -184,8 +198,9 @@ void BodyEmitter::emitLoop(const StageOp &op, BodyContext &context) {
   if (loop.trips <= 0)
     return publish(accumulators);
   Type type = v.i(indexBits);
-  auto loopOp = scf::ForOp::create(v.b, v.constantInt(type, 0), v.constantInt(type, loop.trips), v.constantInt(type, 1),
-                                   accumulators);
+  auto loopOp = scf::ForOp::create(v.b, v.constantInt(type, 0),
+                                   v.constantInt(type, loop.trips),
+                                   v.constantInt(type, 1), accumulators);
   {
     OpBuilder::InsertionGuard guard(v.b);
     enter(loopOp);
@@ -204,7 +219,8 @@ void BodyEmitter::emitLoop(const StageOp &op, BodyContext &context) {
 // Folds
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> BodyEmitter::emitProgram(const ScalarProgram &code, ArrayRef<Value> args) {
+SmallVector<Value> BodyEmitter::emitProgram(const ScalarProgram &code,
+                                            ArrayRef<Value> args) {
   unsigned lanes = args.empty() ? 1 : ValueBuilder::widthOf(args[0]);
   SmallVector<Value> made;
   for (const ScalarOp &op : code.ops) {
@@ -224,7 +240,8 @@ SmallVector<Value> BodyEmitter::emitProgram(const ScalarProgram &code, ArrayRef<
         result = emitScalarOp(v, op.opcode, op.type, operands, types);
     }
     if (!result) {
-      problem = "cannot emit " + std::string(toString(op.opcode)) + " in a reduction";
+      problem =
+          "cannot emit " + std::string(toString(op.opcode)) + " in a reduction";
       result = v.constant(op.type, {}, lanes);
     }
     made.push_back(result);
@@ -235,14 +252,17 @@ SmallVector<Value> BodyEmitter::emitProgram(const ScalarProgram &code, ArrayRef<
   return results;
 }
 
-SmallVector<Value> BodyEmitter::initial(const StageReduction &fold, unsigned lanes) {
+SmallVector<Value> BodyEmitter::initial(const StageReduction &fold,
+                                        unsigned lanes) {
   SmallVector<Value> result;
   for (auto [type, init] : llvm::zip(fold.types, fold.init))
     result.push_back(v.constant(type, init, lanes));
   return result;
 }
 
-SmallVector<Value> BodyEmitter::emitUpdate(const StageReduction &fold, ArrayRef<Value> accumulators, unsigned lanes) {
+SmallVector<Value> BodyEmitter::emitUpdate(const StageReduction &fold,
+                                           ArrayRef<Value> accumulators,
+                                           unsigned lanes) {
   setOrigin(fold.origin);
   SmallVector<Value> args(accumulators);
   for (StageValueId value : fold.values)
@@ -250,14 +270,42 @@ SmallVector<Value> BodyEmitter::emitUpdate(const StageReduction &fold, ArrayRef<
   return emitProgram(fold.update, args);
 }
 
-SmallVector<Value> BodyEmitter::emitCombine(const StageReduction &fold, ArrayRef<Value> left, ArrayRef<Value> right) {
+Accumulators BodyEmitter::emitUpdates(const Stage &stage,
+                                      const Accumulators &accumulators,
+                                      unsigned lanes) {
+  Accumulators result;
+  for (auto [fold, values] : llvm::zip(stage.reductions, accumulators))
+    result.push_back(emitUpdate(fold, values, lanes));
+  return result;
+}
+
+SmallVector<Value> flatten(const Accumulators &accumulators) {
+  SmallVector<Value> result;
+  for (const SmallVector<Value> &values : accumulators)
+    result.append(values);
+  return result;
+}
+
+Accumulators unflatten(const Stage &stage, ValueRange values) {
+  Accumulators result;
+  for (const StageReduction &fold : stage.reductions) {
+    result.emplace_back(values.take_front(fold.types.size()));
+    values = values.drop_front(fold.types.size());
+  }
+  return result;
+}
+
+SmallVector<Value> BodyEmitter::emitCombine(const StageReduction &fold,
+                                            ArrayRef<Value> left,
+                                            ArrayRef<Value> right) {
   setOrigin(fold.origin);
   SmallVector<Value> args(left);
   args.append(right.begin(), right.end());
   return emitProgram(fold.combine, args);
 }
 
-SmallVector<Value> BodyEmitter::foldLanes(const StageReduction &fold, ArrayRef<Value> accumulators) {
+SmallVector<Value> BodyEmitter::foldLanes(const StageReduction &fold,
+                                          ArrayRef<Value> accumulators) {
   SmallVector<Value> now(accumulators);
   setOrigin(fold.origin);
   for (unsigned lanes = ValueBuilder::widthOf(now[0]); lanes > 1; lanes /= 2) {

@@ -1,14 +1,18 @@
-// BodyEmitter: turns the blocks of a StageProgram into operations, for either target and any vector width.
+// BodyEmitter: turns the blocks of a StageProgram into operations, for either
+// target and any vector width.
 //
-// The drivers (gpu_lowering.cpp, host_lowering.cpp) say where the row, the columns and the tiles are; the emitter does the
-// rest. Two ideas carry it:
+// The drivers (gpu_lowering.cpp, host_lowering.cpp) say where the row, the
+// columns and the tiles are; the emitter does the rest. Two ideas carry it:
 //
-//   *Varying or uniform.* With V lanes, a value that is the same in all of them stays a scalar and is spread only where it
-//   meets a varying one. Which is which is known before anything is emitted (analyse()).
+//   *Varying or uniform.* With V lanes, a value that is the same in all of them
+//   stays a scalar and is spread only where it meets a varying one. Which is
+//   which is known before anything is emitted (analyse()).
 //
-//   *Depth.* Every value has the depth of the scope that defines it: 0 the kernel, then the row loop, the column loop,
-//   sequential loops. An operation or a part of an index is emitted in the scope of its deepest operand, before the loop
-//   that we are in, and remembered there. So everything that depends on the row alone leaves the loops by construction.
+//   *Depth.* Every value has the depth of the scope that defines it: 0 the
+//   kernel, then the row loop, the column loop, sequential loops. An operation
+//   or a part of an index is emitted in the scope of its deepest operand,
+//   before the loop that we are in, and remembered there. So everything that
+//   depends on the row alone leaves the loops by construction.
 #ifndef LOCKSTITCH_COMPILER_CODEGEN_BODY_EMITTER_H
 #define LOCKSTITCH_COMPILER_CODEGEN_BODY_EMITTER_H
 
@@ -27,13 +31,20 @@ struct LaneValue {
   unsigned depth = 0;
 };
 
+/// The accumulators of every reduction of a stage.
+using Accumulators = llvm::SmallVector<llvm::SmallVector<Value>>;
+/// As the operands of a loop or branch, and back.
+llvm::SmallVector<Value> flatten(const Accumulators &accumulators);
+Accumulators unflatten(const Stage &stage, mlir::ValueRange values);
+
 /// What differs between the places where a body may stand.
 class BodyContext {
 public:
   virtual ~BodyContext() = default;
   virtual Value loadTile(uint32_t tile) = 0;
   virtual void storeTile(uint32_t tile, Value value) = 0;
-  /// Runs `emitStores`, which makes stores to arguments, under whatever condition they have here.
+  /// Runs `emitStores`, which makes stores to arguments, under whatever
+  /// condition they have here.
   virtual void store(llvm::function_ref<void()> emitStores) { emitStores(); }
 };
 
@@ -43,15 +54,21 @@ public:
   BodyEmitter(ValueBuilder &v, const StageProgram &program, unsigned indexBits);
 
   // Set-up by the drivers
-  void setArgumentPointers(llvm::ArrayRef<Value> pointers) { arguments.assign(pointers.begin(), pointers.end()); }
-  /// From now on a column step covers `width` columns of a stage with `columns` columns.
+  void setArgumentPointers(llvm::ArrayRef<Value> pointers) {
+    arguments.assign(pointers.begin(), pointers.end());
+  }
+  /// From now on a column step covers `width` columns of a stage with `columns`
+  /// columns.
   void startColumns(const Stage &stage, unsigned width);
-  /// Enters a scope; `region` is the operation in whose region it lies, null if it is more of the same block.
+  /// Enters a scope; `region` is the operation in whose region it lies, null if
+  /// it is more of the same block.
   void enter(mlir::Operation *region);
   void leave();
   unsigned depth() const { return scopes.size() - 1; }
-  /// A dimension is the sum of `parts`, each with the depth where it is known, and a constant. As a whole it belongs to the
-  /// scope of `depth`: in an unrolled loop over columns all parts are known outside, but the constant is this iteration's.
+  /// A dimension is the sum of `parts`, each with the depth where it is known,
+  /// and a constant. As a whole it belongs to the scope of `depth`: in an
+  /// unrolled loop over columns all parts are known outside, but the constant
+  /// is this iteration's.
   struct DimValue {
     llvm::SmallVector<std::pair<Value, unsigned>, 2> parts;
     int64_t offset = 0;
@@ -62,22 +79,34 @@ public:
 
   // Emission at the builder's insertion point
   void emitBlock(const StageBlock &block, BodyContext &context);
-  /// One step of a fold: accumulators after `update` with the values of this column. `width` lanes in every accumulator.
-  llvm::SmallVector<Value> emitUpdate(const StageReduction &fold, llvm::ArrayRef<Value> accumulators, unsigned width);
-  llvm::SmallVector<Value> emitCombine(const StageReduction &fold, llvm::ArrayRef<Value> left,
+  /// One step of a fold: accumulators after `update` with the values of this
+  /// column. `width` lanes in every accumulator.
+  llvm::SmallVector<Value> emitUpdate(const StageReduction &fold,
+                                      llvm::ArrayRef<Value> accumulators,
+                                      unsigned width);
+  /// The same for all reductions of a stage.
+  Accumulators emitUpdates(const Stage &stage, const Accumulators &accumulators,
+                           unsigned width);
+  llvm::SmallVector<Value> emitCombine(const StageReduction &fold,
+                                       llvm::ArrayRef<Value> left,
                                        llvm::ArrayRef<Value> right);
   /// Neutral accumulators of `width` lanes.
   llvm::SmallVector<Value> initial(const StageReduction &fold, unsigned width);
-  /// Folds the lanes of each accumulator: halves are combined until one lane is left.
-  llvm::SmallVector<Value> foldLanes(const StageReduction &fold, llvm::ArrayRef<Value> accumulators);
+  /// Folds the lanes of each accumulator: halves are combined until one lane is
+  /// left.
+  llvm::SmallVector<Value> foldLanes(const StageReduction &fold,
+                                     llvm::ArrayRef<Value> accumulators);
 
   // Memory, also for the drivers' tiles
   /// `pointer` + `bytes`.
   Value offsetPointer(Value pointer, int64_t bytes);
   Value gep(Value pointer, Type element, Value index);
-  /// Loads `width` elements of `type` in one access of `alignment` bytes; Bool becomes i1.
-  Value loadMemory(Value pointer, ElementType type, unsigned width, int64_t alignment);
-  void storeMemory(Value value, Value pointer, ElementType type, int64_t alignment);
+  /// Loads `width` elements of `type` in one access of `alignment` bytes; Bool
+  /// becomes i1.
+  Value loadMemory(Value pointer, ElementType type, unsigned width,
+                   int64_t alignment);
+  void storeMemory(Value value, Value pointer, ElementType type,
+                   int64_t alignment);
   /// The column (the first of a vector) as one scalar of `indexBits` bits.
   Value column() { return scalarIndex(IndexExpr::dim(kColumnDim), indexBits); }
 
@@ -91,9 +120,11 @@ private:
   /// How a Load or Store reaches memory under the current width.
   struct AccessPlan {
     Access access;
-    bool varies = false;        // the offset differs between lanes
-    bool guardsUniform = true;  // one test of the guards serves all lanes
-    bool valueVaries() const { return (varies && access.kind != AccessKind::Uniform) || !guardsUniform; }
+    bool varies = false;       // the offset differs between lanes
+    bool guardsUniform = true; // one test of the guards serves all lanes
+    bool valueVaries() const {
+      return (varies && access.kind != AccessKind::Uniform) || !guardsUniform;
+    }
   };
   struct IndexKey {
     IndexExpr expr;
@@ -102,7 +133,9 @@ private:
     bool operator==(const IndexKey &) const = default;
   };
   struct IndexKeyHash {
-    size_t operator()(const IndexKey &key) const { return key.expr.hash() * 1099511628211ull + key.bits * 2 + key.width; }
+    size_t operator()(const IndexKey &key) const {
+      return key.expr.hash() * 1099511628211ull + key.bits * 2 + key.width;
+    }
   };
   struct PointerKey {
     uint32_t argument;
@@ -110,10 +143,13 @@ private:
     bool operator==(const PointerKey &) const = default;
   };
   struct PointerKeyHash {
-    size_t operator()(const PointerKey &key) const { return key.expr.hash() * 1099511628211ull + key.argument; }
+    size_t operator()(const PointerKey &key) const {
+      return key.expr.hash() * 1099511628211ull + key.argument;
+    }
   };
   struct Scope {
-    mlir::Operation *inner = nullptr; // operation in whose region the next scope lies
+    mlir::Operation *inner =
+        nullptr; // operation in whose region the next scope lies
     std::unordered_map<IndexKey, Value, IndexKeyHash> indices;
     std::unordered_map<PointerKey, Value, PointerKeyHash> pointers;
     llvm::DenseMap<const StageOp *, LaneValue> ops;
@@ -142,7 +178,8 @@ private:
   unsigned depthOf(const IndexExpr &expr);
   bool varies(const IndexExpr &expr);
   bool neverNegative(const Sum &sum);
-  /// The parts of `sum`, outermost first; adds the constants of dimensions to sum.constant.
+  /// The parts of `sum`, outermost first; adds the constants of dimensions to
+  /// sum.constant.
   llvm::SmallVector<Contribution> contributions(Sum &sum, unsigned bits);
   Value scalarIndex(const IndexExpr &expr, unsigned bits);
   Value vectorIndex(const IndexExpr &expr, unsigned bits);
@@ -165,9 +202,11 @@ private:
   void emitOp(const StageOp &op, BodyContext &context);
   LaneValue emitScalar(const StageOp &op);
   void emitLoop(const StageOp &op, BodyContext &context);
-  llvm::SmallVector<Value> emitProgram(const ScalarProgram &code, llvm::ArrayRef<Value> args);
+  llvm::SmallVector<Value> emitProgram(const ScalarProgram &code,
+                                       llvm::ArrayRef<Value> args);
   void setOrigin(PrimitiveId origin);
-  /// Moves the insertion point into the scope of `depth` while the result lives.
+  /// Moves the insertion point into the scope of `depth` while the result
+  /// lives.
   std::optional<mlir::OpBuilder::InsertionGuard> at(unsigned depth);
 
   // memory_emitter.cpp
@@ -176,8 +215,10 @@ private:
   Value emitVectorLoad(const StageOp &op, const AccessPlan &plan);
   void emitStore(const StageOp &op, BodyContext &context);
   Value guardsHold(const StageOp &op, bool uniform);
-  Value loadIf(Value condition, ElementType type, unsigned width, llvm::function_ref<Value()> load);
-  llvm::SmallVector<Value> lanePointers(const StageOp &op, const AccessPlan &plan, Value mask);
+  Value loadIf(Value condition, ElementType type, unsigned width,
+               llvm::function_ref<Value()> load);
+  llvm::SmallVector<Value> lanePointers(const StageOp &op,
+                                        const AccessPlan &plan, Value mask);
 
   llvm::SmallVector<Value> arguments;
   std::vector<Scope> scopes;

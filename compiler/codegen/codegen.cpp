@@ -17,9 +17,11 @@ using codegen::MachineTraits;
 /// What LLVM said before it gave up.
 thread_local std::string fatalReason;
 
-/// LLVM would now print and end the process; instead, give up the kernel at work in this thread.
+/// LLVM would now print and end the process; instead, give up the kernel at
+/// work in this thread.
 void leaveFatalError(void *, const char *reason, bool) {
-  if (llvm::CrashRecoveryContext *recovery = llvm::CrashRecoveryContext::GetCurrent()) {
+  if (llvm::CrashRecoveryContext *recovery =
+          llvm::CrashRecoveryContext::GetCurrent()) {
     fatalReason = reason;
     recovery->HandleExit(1);
   }
@@ -36,7 +38,8 @@ void initialiseTargets() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    // A crash or a fatal error inside of LLVM ends the compile of one kernel, not the process.
+    // A crash or a fatal error inside of LLVM ends the compile of one kernel,
+    // not the process.
     llvm::CrashRecoveryContext::Enable();
     llvm::install_fatal_error_handler(leaveFatalError);
   });
@@ -44,16 +47,17 @@ void initialiseTargets() {
 
 DialectRegistry makeRegistry() {
   DialectRegistry registry;
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, math::MathDialect,
-                  scf::SCFDialect>();
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+              NVVM::NVVMDialect, math::MathDialect, scf::SCFDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
   return registry;
 }
 
-/// The least PTX version that knows an architecture and everything that we emit for it; 0 for an unknown one. A lower
-/// version asks less of the driver.
+/// The least PTX version that knows an architecture and everything that we emit
+/// for it; 0 for an unknown one. A lower version asks less of the driver.
 unsigned ptxVersion(unsigned sm) {
   switch (sm) {
   case 70:
@@ -84,12 +88,12 @@ template <typename T> std::string printed(T &&thing) {
   return text;
 }
 
-
 } // namespace
 
 struct CodeGenerator::Impl {
   explicit Impl(CodegenOptions options)
-      : options(options), context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+      : options(options),
+        context(makeRegistry(), MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       report(diagnostic.str());
@@ -103,33 +107,44 @@ struct CodeGenerator::Impl {
       problem = std::move(what);
   }
 
-  llvm::TargetMachine *machine(const std::string &triple, const std::string &cpu, const std::string &features) {
+  llvm::TargetMachine *machine(const std::string &triple,
+                               const std::string &cpu,
+                               const std::string &features) {
     auto &known = machines[triple + " " + cpu + " " + features];
     if (known)
       return known.get();
     llvm::Triple parsed(triple);
     std::string error;
-    const llvm::Target *target = llvm::TargetRegistry::lookupTarget(parsed, error);
+    const llvm::Target *target =
+        llvm::TargetRegistry::lookupTarget(parsed, error);
     if (!target) {
       report(error);
       return nullptr;
     }
     llvm::TargetOptions targetOptions;
-    // Multiplications and additions are fused by the compiler of ours or not at all.
+    // Multiplications and additions are fused by the compiler of ours or not at
+    // all.
     targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    known.reset(target->createTargetMachine(parsed, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
-                                            llvm::CodeGenOptLevel::Default));
+    known.reset(target->createTargetMachine(
+        parsed, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
+        llvm::CodeGenOptLevel::Default));
     return known.get();
   }
 
-  using Lowering = OwningOpRef<ModuleOp> (*)(MLIRContext *, const StageProgram &, const KernelSchedule &, MachineTraits,
-                                             std::string &);
+  using Lowering = OwningOpRef<ModuleOp> (*)(MLIRContext *,
+                                             const StageProgram &,
+                                             const KernelSchedule &,
+                                             MachineTraits, std::string &);
 
-  /// From the stage program to what the back end writes; an empty buffer means that `problem` is set.
-  llvm::SmallVector<char, 0> compile(Lowering lower, const StageProgram &program, const KernelSchedule &schedule,
-                                     MachineTraits traits, llvm::TargetMachine &machine, llvm::CodeGenFileType fileType,
-                                     GeneratedText &text) {
-    OwningOpRef<ModuleOp> module = lower(&context, program, schedule, traits, problem);
+  /// From the stage program to what the back end writes; an empty buffer means
+  /// that `problem` is set.
+  llvm::SmallVector<char, 0>
+  compile(Lowering lower, const StageProgram &program,
+          const KernelSchedule &schedule, MachineTraits traits,
+          llvm::TargetMachine &machine, llvm::CodeGenFileType fileType,
+          GeneratedText &text) {
+    OwningOpRef<ModuleOp> module =
+        lower(&context, program, schedule, traits, problem);
     if (!module)
       return {};
     if (options.keepMlir)
@@ -154,7 +169,8 @@ struct CodeGenerator::Impl {
           static_cast<Impl *>(self)->report(message);
         },
         this);
-    std::unique_ptr<llvm::Module> ir = codegen::translateToLlvm(*module, llvmContext, machine);
+    std::unique_ptr<llvm::Module> ir =
+        codegen::translateToLlvm(*module, llvmContext, machine);
     if (!ir) {
       report("translation to LLVM IR failed");
       return {};
@@ -176,7 +192,8 @@ struct CodeGenerator::Impl {
     llvm::SmallVector<char, 0> buffer;
     llvm::raw_svector_ostream stream(buffer);
     llvm::legacy::PassManager passes;
-    if (machine.addPassesToEmitFile(passes, stream, nullptr, fileType, /*DisableVerify=*/!options.verify)) {
+    if (machine.addPassesToEmitFile(passes, stream, nullptr, fileType,
+                                    /*DisableVerify=*/!options.verify)) {
       report("this target cannot emit such a file");
       return {};
     }
@@ -186,7 +203,8 @@ struct CodeGenerator::Impl {
     return buffer;
   }
 
-  /// Runs `work` so that a fatal error in LLVM is an error here. Afterwards MLIR's context cannot be trusted any more.
+  /// Runs `work` so that a fatal error in LLVM is an error here. Afterwards
+  /// MLIR's context cannot be trusted any more.
   Status guarded(const StageProgram &program, llvm::function_ref<void()> work) {
     problem.clear();
     fatalReason.clear();
@@ -197,7 +215,8 @@ struct CodeGenerator::Impl {
       report(fatalReason.empty() ? "the code generator crashed" : fatalReason);
     }
     if (!problem.empty())
-      return Error::internal("kernel " + program.name, "code generation failed: " + problem);
+      return Error::internal("kernel " + program.name,
+                             "code generation failed: " + problem);
     return {};
   }
 
@@ -222,20 +241,26 @@ void CodeGenerator::recover() {
   if (!impl->crashed)
     return;
   CodegenOptions options = impl->options;
-  (void)impl.release(); // its destructors would walk over what the crash left behind
+  (void)impl
+      .release(); // its destructors would walk over what the crash left behind
   impl = std::make_unique<Impl>(options);
 }
 
-Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program, const KernelSchedule &schedule,
+Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program,
+                                         const KernelSchedule &schedule,
                                          const GpuTarget &target) {
   unsigned ptx = ptxVersion(target.sm);
   if (!ptx)
-    return Error::refused("target sm_" + std::to_string(target.sm), "this GPU architecture is not known",
-                          "known are sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120");
+    return Error::refused(
+        "target sm_" + std::to_string(target.sm),
+        "this GPU architecture is not known",
+        "known are sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120");
   GpuKernel kernel;
   kernel.symbol = program.name;
   kernel.grid = {schedule.gridX, 1, 1};
-  kernel.block = {static_cast<int64_t>(schedule.threadsPerRow) * schedule.rowsPerBlock, 1, 1};
+  kernel.block = {static_cast<int64_t>(schedule.threadsPerRow) *
+                      schedule.rowsPerBlock,
+                  1, 1};
   kernel.sharedBytes = gpuSharedBytes(program, schedule);
   MachineTraits traits;
   traits.isGpu = traits.hasFma = traits.hasHalfConvert = true;
@@ -243,12 +268,14 @@ Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program, const Kern
   traits.sm = target.sm;
   recover();
   Status status = impl->guarded(program, [&] {
-    llvm::TargetMachine *machine = impl->machine("nvptx64-nvidia-cuda", "sm_" + std::to_string(target.sm),
-                                                 "+ptx" + std::to_string(ptx));
+    llvm::TargetMachine *machine =
+        impl->machine("nvptx64-nvidia-cuda", "sm_" + std::to_string(target.sm),
+                      "+ptx" + std::to_string(ptx));
     if (!machine)
       return;
-    auto text = impl->compile(codegen::lowerToGpu, program, schedule, traits, *machine,
-                              llvm::CodeGenFileType::AssemblyFile, kernel.text);
+    auto text =
+        impl->compile(codegen::lowerToGpu, program, schedule, traits, *machine,
+                      llvm::CodeGenFileType::AssemblyFile, kernel.text);
     kernel.ptx.assign(text.begin(), text.end());
   });
   if (!status.ok())
@@ -262,7 +289,8 @@ Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program, const Kern
   return kernel;
 }
 
-Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program, const KernelSchedule &schedule,
+Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program,
+                                                 const KernelSchedule &schedule,
                                                  const HostTarget &target) {
   HostObject object;
   object.symbol = program.name;
@@ -272,13 +300,15 @@ Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program, co
   traits.hasHalfConvert = llvm::is_contained(target.requiredFeatures, "f16c");
   recover();
   Status status = impl->guarded(program, [&] {
-    llvm::TargetMachine *machine = impl->machine("x86_64-unknown-linux-gnu", target.cpu, target.features);
+    llvm::TargetMachine *machine =
+        impl->machine("x86_64-unknown-linux-gnu", target.cpu, target.features);
     if (!machine)
       return;
     if (std::optional<std::string> wrong = codegen::checkSlots(program))
       return impl->report(*wrong);
-    auto bytes = impl->compile(codegen::lowerToHost, program, schedule, traits, *machine,
-                               llvm::CodeGenFileType::ObjectFile, object.text);
+    auto bytes =
+        impl->compile(codegen::lowerToHost, program, schedule, traits, *machine,
+                      llvm::CodeGenFileType::ObjectFile, object.text);
     auto *first = reinterpret_cast<const std::byte *>(bytes.data());
     object.object.assign(first, first + bytes.size());
   });
@@ -287,13 +317,18 @@ Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program, co
   return object;
 }
 
-/// May code made from a kernel use this CPU feature? The rest (cache control, virtualisation, keys ...) need not be asked for
-/// where the code is to run.
+/// May code made from a kernel use this CPU feature? The rest (cache control,
+/// virtualisation, keys ...) need not be asked for where the code is to run.
 static bool concernsKernels(llvm::StringRef feature) {
-  constexpr llvm::StringLiteral prefixes[] = {"sse", "ssse", "avx", "fma", "bmi"};
-  constexpr llvm::StringLiteral names[] = {"cmov", "crc32", "cx8", "cx16", "f16c", "gfni", "lzcnt", "mmx", "movbe", "popcnt", "tbm", "xop"};
+  constexpr llvm::StringLiteral prefixes[] = {"sse", "ssse", "avx", "fma",
+                                              "bmi"};
+  constexpr llvm::StringLiteral names[] = {"cmov",  "crc32",  "cx8",   "cx16",
+                                           "f16c",  "gfni",   "lzcnt", "mmx",
+                                           "movbe", "popcnt", "tbm",   "xop"};
   return llvm::is_contained(names, feature) ||
-         llvm::any_of(prefixes, [&](llvm::StringRef prefix) { return feature.starts_with(prefix); });
+         llvm::any_of(prefixes, [&](llvm::StringRef prefix) {
+           return feature.starts_with(prefix);
+         });
 }
 
 Result<HostTarget> HostTarget::resolve(std::string_view name) {
@@ -308,7 +343,8 @@ Result<HostTarget> HostTarget::resolve(std::string_view name) {
       flags.push_back((present ? "+" : "-") + feature.str());
     std::sort(flags.begin(), flags.end());
     target.features = llvm::join(flags, ",");
-  } else if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
+  } else if (name == "x86-64-v2" || name == "x86-64-v3" ||
+             name == "x86-64-v4") {
     target.cpu = name;
     llvm::SmallVector<llvm::StringRef> names;
     llvm::X86::getFeaturesForCPU(target.cpu, names);
@@ -317,16 +353,23 @@ Result<HostTarget> HostTarget::resolve(std::string_view name) {
       llvm::X86::updateImpliedFeatures(feature, true, features);
     }
   } else {
-    return Error::refused("target " + std::string(name), "this is not a CPU target",
-                          "CPU targets are host, x86-64-v2, x86-64-v3 and x86-64-v4");
+    return Error::refused(
+        "target " + std::string(name), "this is not a CPU target",
+        "CPU targets are host, x86-64-v2, x86-64-v3 and x86-64-v4");
   }
   for (const auto &[feature, present] : features)
     if (present && concernsKernels(feature))
       target.requiredFeatures.push_back(feature.str());
   std::sort(target.requiredFeatures.begin(), target.requiredFeatures.end());
-  auto has = [&](llvm::StringRef feature) { return llvm::is_contained(target.requiredFeatures, feature); };
+  auto has = [&](llvm::StringRef feature) {
+    return llvm::is_contained(target.requiredFeatures, feature);
+  };
   target.hasFma = has("fma");
-  target.vectorBytes = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq") ? 64 : has("avx2") ? 32 : 16;
+  target.vectorBytes =
+      has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq")
+          ? 64
+      : has("avx2") ? 32
+                    : 16;
   return target;
 }
 

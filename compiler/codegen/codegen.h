@@ -1,14 +1,18 @@
-// Code generation: a StageProgram and the schedule chosen for it become PTX text or a host object. This header is what the
-// rest of the compiler sees: no MLIR or LLVM type appears in it.
+// Code generation: a StageProgram and the schedule chosen for it become PTX
+// text or a host object. This header is what the rest of the compiler sees: no
+// MLIR or LLVM type appears in it.
 //
-// Both targets share one emitter of bodies (body_emitter.h); gpu_lowering.cpp and host_lowering.cpp only arrange rows,
-// columns, lanes, tiles and the fold across lanes around it. The way of one kernel:
+// Both targets share one emitter of bodies (body_emitter.h); gpu_lowering.cpp
+// and host_lowering.cpp only arrange rows, columns, lanes, tiles and the fold
+// across lanes around it. The way of one kernel:
 //
 //   StageProgram + KernelSchedule
-//     -> MLIR: llvm.func with scf loops, arith/math on scalars or vectors, NVVM operations      (gpu_lowering, host_lowering)
-//     -> the LLVM dialect -> LLVM IR                                                            (lower_to_llvm)
-//     -> a few cheap LLVM passes -> PTX text | ELF object                                       (target_code)
-//     -> one PTX module | one shared object without externals                                   (link_ptx, link_object)
+//     -> MLIR: llvm.func with scf loops, arith/math on scalars or vectors, NVVM
+//     operations      (gpu_lowering, host_lowering)
+//     -> the LLVM dialect -> LLVM IR (lower_to_llvm)
+//     -> a few cheap LLVM passes -> PTX text | ELF object (target_code)
+//     -> one PTX module | one shared object without externals (link_ptx,
+//     link_object)
 #ifndef LOCKSTITCH_COMPILER_CODEGEN_CODEGEN_H
 #define LOCKSTITCH_COMPILER_CODEGEN_CODEGEN_H
 
@@ -32,14 +36,17 @@ struct GpuTarget {
 
 /// A CPU to generate code for.
 struct HostTarget {
-  std::string name;                          // as the user wrote it: "host", "x86-64-v3"
-  std::string cpu;                           // LLVM's name of the CPU or level
-  std::string features;                      // LLVM's feature string, "+avx2,-avx512f"; empty for a level
-  std::vector<std::string> requiredFeatures; // CPU flags the code may use, LLVM's names, sorted
-  unsigned vectorBytes = 16;                 // widest vector register: 16, 32 or 64
+  std::string name; // as the user wrote it: "host", "x86-64-v3"
+  std::string cpu;  // LLVM's name of the CPU or level
+  std::string
+      features; // LLVM's feature string, "+avx2,-avx512f"; empty for a level
+  std::vector<std::string>
+      requiredFeatures;      // CPU flags the code may use, LLVM's names, sorted
+  unsigned vectorBytes = 16; // widest vector register: 16, 32 or 64
   bool hasFma = false;
 
-  /// "host" (the CPU we run on) or "x86-64-v2", "x86-64-v3", "x86-64-v4". Anything else is refused.
+  /// "host" (the CPU we run on) or "x86-64-v2", "x86-64-v3", "x86-64-v4".
+  /// Anything else is refused.
   static Result<HostTarget> resolve(std::string_view name);
 };
 
@@ -55,7 +62,8 @@ struct GeneratedText {
   std::string llvm; // LLVM IR that the back end was given
 };
 
-/// One kernel as PTX: a module of its own. ABI as in runtime/program/program.h (KernelCode).
+/// One kernel as PTX: a module of its own. ABI as in runtime/program/program.h
+/// (KernelCode).
 struct GpuKernel {
   std::string symbol;
   std::string ptx;
@@ -64,7 +72,8 @@ struct GpuKernel {
   GeneratedText text;
 };
 
-/// One kernel as a relocatable ELF object. ABI as in runtime/program/program.h (KernelCode).
+/// One kernel as a relocatable ELF object. ABI as in runtime/program/program.h
+/// (KernelCode).
 struct HostObject {
   std::string symbol;
   std::vector<std::byte> object;
@@ -72,9 +81,10 @@ struct HostObject {
   GeneratedText text;
 };
 
-/// Makes code for kernels, one at a time. Setting one up costs some milliseconds and holds LLVM's and MLIR's contexts: keep
-/// and reuse it; use one per thread. Errors are of kind Internal unless they say otherwise: whatever reaches code
-/// generation was accepted before.
+/// Makes code for kernels, one at a time. Setting one up costs some
+/// milliseconds and holds LLVM's and MLIR's contexts: keep and reuse it; use
+/// one per thread. Errors are of kind Internal unless they say otherwise:
+/// whatever reaches code generation was accepted before.
 class CodeGenerator {
 public:
   explicit CodeGenerator(CodegenOptions options = {});
@@ -82,29 +92,41 @@ public:
   CodeGenerator(const CodeGenerator &) = delete;
   CodeGenerator &operator=(const CodeGenerator &) = delete;
 
-  Result<GpuKernel> emitPtx(const StageProgram &program, const KernelSchedule &schedule, const GpuTarget &target);
-  Result<HostObject> emitHostObject(const StageProgram &program, const KernelSchedule &schedule, const HostTarget &target);
+  Result<GpuKernel> emitPtx(const StageProgram &program,
+                            const KernelSchedule &schedule,
+                            const GpuTarget &target);
+  Result<HostObject> emitHostObject(const StageProgram &program,
+                                    const KernelSchedule &schedule,
+                                    const HostTarget &target);
 
 private:
-  /// Starts afresh after a crash inside of LLVM or MLIR, whose contexts cannot be trusted any more.
+  /// Starts afresh after a crash inside of LLVM or MLIR, whose contexts cannot
+  /// be trusted any more.
   void recover();
 
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
 
-/// Shared memory that the GPU code of `program` addresses under `schedule`, in bytes: per row of a block the slots of the
-/// tiles (each rounded up to 16 bytes; none when the columns are unrolled), then the partial results of reductions.
-int64_t gpuSharedBytes(const StageProgram &program, const KernelSchedule &schedule);
-/// Scratch memory of one call of the host code, in bytes: the slots of the tiles, each rounded up to 64 bytes.
+/// Shared memory that the GPU code of `program` addresses under `schedule`, in
+/// bytes: per row of a block the slots of the tiles (each rounded up to 16
+/// bytes; none when the columns are unrolled), then the partial results of
+/// reductions.
+int64_t gpuSharedBytes(const StageProgram &program,
+                       const KernelSchedule &schedule);
+/// Scratch memory of one call of the host code, in bytes: the slots of the
+/// tiles, each rounded up to 64 bytes.
 int64_t hostScratchBytes(const StageProgram &program);
 
-/// One PTX module holding every kernel of `modules` (texts from emitPtx for one target; symbols distinct), in order.
+/// One PTX module holding every kernel of `modules` (texts from emitPtx for one
+/// target; symbols distinct), in order.
 Result<std::string> linkPtx(std::span<const std::string_view> modules);
 
-/// One shared object holding every object of `objects`. It needs nothing from outside: an undefined symbol is an internal
-/// error that names it. Equal input gives equal bytes. Thread-safe.
-Result<std::vector<std::byte>> linkSharedObject(std::span<const std::span<const std::byte>> objects);
+/// One shared object holding every object of `objects`. It needs nothing from
+/// outside: an undefined symbol is an internal error that names it. Equal input
+/// gives equal bytes. Thread-safe.
+Result<std::vector<std::byte>>
+linkSharedObject(std::span<const std::span<const std::byte>> objects);
 
 } // namespace lockstitch
 

@@ -1,17 +1,21 @@
-// A kernel on a GPU: one thread block for `rowsPerBlock` rows, `threadsPerRow` threads for each.
+// A kernel on a GPU: one thread block for `rowsPerBlock` rows, `threadsPerRow`
+// threads for each.
 //
-//   lane = tid mod threadsPerRow, row = ctaid * rowsPerBlock + tid / threadsPerRow
-//   for each stage
-//     for it = 0 .. full-1            steps in which every lane has V columns: (it*T + lane)*V ..
-//     if lane < partial               the last step, when V*T does not divide the columns
-//     fold: V lanes of a vector -> lanes of a warp (shuffles) -> warps (shared memory, one barrier per stage, shuffles)
+//   lane = tid mod threadsPerRow, row = ctaid * rowsPerBlock + tid /
+//   threadsPerRow for each stage
+//     for it = 0 .. full-1            steps in which every lane has V columns:
+//     (it*T + lane)*V .. if lane < partial               the last step, when
+//     V*T does not divide the columns fold: V lanes of a vector -> lanes of a
+//     warp (shuffles) -> warps (shared memory, one barrier per stage, shuffles)
 //     finish                          by all threads alike; stores by lane 0
 //
-// Unrolled, the steps are straight code and a tile is a value per step; otherwise tiles lie in shared memory, where a
-// thread only ever touches the columns that it owns, so that no barrier is needed for them.
+// Unrolled, the steps are straight code and a tile is a value per step;
+// otherwise tiles lie in shared memory, where a thread only ever touches the
+// columns that it owns, so that no barrier is needed for them.
 //
-// Barriers: only between stages, at the top level, never under a condition. Rows past the end compute row rows-1 again and
-// store nothing, so that every thread reaches every barrier and every shuffle.
+// Barriers: only between stages, at the top level, never under a condition.
+// Rows past the end compute row rows-1 again and store nothing, so that every
+// thread reaches every barrier and every shuffle.
 #include "compiler/codegen/body_emitter.h"
 #include "compiler/codegen/lowering.h"
 
@@ -22,15 +26,23 @@ namespace {
 
 class GpuLowering : public BodyContext {
 public:
-  GpuLowering(ValueBuilder &v, const StageProgram &program, const KernelSchedule &schedule)
+  GpuLowering(ValueBuilder &v, const StageProgram &program,
+              const KernelSchedule &schedule)
       : v(v), program(program), schedule(schedule),
-        emitter(v, program, needsWideIndex(program, schedule) ? 64 : 32), vectorWidth(std::max(schedule.vectorWidth, 1u)),
-        threads(schedule.threadsPerRow), rows(schedule.rowsPerBlock), slots(layoutSlots(program, 16)) {}
+        emitter(v, program, needsWideIndex(program, schedule) ? 64 : 32),
+        vectorWidth(std::max(schedule.vectorWidth, 1u)),
+        threads(schedule.threadsPerRow), rows(schedule.rowsPerBlock),
+        slots(layoutSlots(program, 16)) {}
 
   void run(LLVM::LLVMFuncOp function, Value sharedMemory) {
     Block *entry = &function.getBody().front();
     shared = sharedMemory;
-    emitter.setArgumentPointers(SmallVector<Value>(entry->getArguments().begin(), entry->getArguments().end()));
+    emitter.setArgumentPointers(SmallVector<Value>(
+        entry->getArguments().begin(), entry->getArguments().end()));
+    if (program.rows < 1) { // nothing to compute, and no row to clamp to
+      LLVM::ReturnOp::create(v.b, ValueRange{});
+      return;
+    }
     mapThreads();
     for (const Stage &stage : program.stages)
       emitStage(stage);
@@ -41,13 +53,15 @@ public:
   Value loadTile(uint32_t tile) override {
     if (schedule.unrollColumns)
       return tileValues[{tile, step}];
-    return emitter.loadMemory(tilePointer(tile), program.tiles[tile].type, vectorWidth, tileAlignment(tile));
+    return emitter.loadMemory(tilePointer(tile), program.tiles[tile].type,
+                              vectorWidth, tileAlignment(tile));
   }
   void storeTile(uint32_t tile, Value value) override {
     if (schedule.unrollColumns)
       tileValues[{tile, step}] = value;
     else
-      emitter.storeMemory(value, tilePointer(tile), program.tiles[tile].type, tileAlignment(tile));
+      emitter.storeMemory(value, tilePointer(tile), program.tiles[tile].type,
+                          tileAlignment(tile));
   }
   void store(llvm::function_ref<void()> emitStores) override {
     Value condition = storeCondition;
@@ -62,48 +76,52 @@ public:
   BodyEmitter &body() { return emitter; }
 
 private:
-  using Accumulators = SmallVector<SmallVector<Value>>;
-
-  static bool needsWideIndex(const StageProgram &program, const KernelSchedule &schedule) {
-    return schedule.wideIndex || schedule.gridX * schedule.rowsPerBlock > INT32_MAX;
+  static bool needsWideIndex(const StageProgram &program,
+                             const KernelSchedule &schedule) {
+    return schedule.wideIndex ||
+           schedule.gridX * schedule.rowsPerBlock > INT32_MAX;
   }
 
-  //===--- Threads ---------------------------------------------------------===//
+  // Threads
 
   void mapThreads() {
     Type i32 = v.i(32);
     Value tid = NVVM::ThreadIdXOp::create(v.b, i32);
-    Value block = v.resize(NVVM::BlockIdXOp::create(v.b, i32), emitter.indexBits, false);
+    Value block =
+        v.resize(NVVM::BlockIdXOp::create(v.b, i32), emitter.indexBits, false);
     lane = tid;
     Value row = block;
     if (rows > 1) {
       lane = v.andI(tid, v.k(tid, threads - 1));
       rowInBlock = v.shrU(tid, v.k(tid, llvm::Log2_32(threads)));
-      row = v.add(v.mul(block, v.k(block, rows), true), v.resize(rowInBlock, emitter.indexBits, false), true);
+      row = v.add(v.mul(block, v.k(block, rows), true),
+                  v.resize(rowInBlock, emitter.indexBits, false), true);
     }
     if (schedule.gridX * rows != program.rows) {
       rowExists = v.compare(IntCompare::ult, row, v.k(row, program.rows));
       row = v.select(rowExists, row, v.k(row, program.rows - 1));
     }
     emitter.setDim(kRowDim, {{{row, 0}}, 0, 0});
-    laneColumn = v.mul(v.resize(lane, emitter.indexBits, false), v.constantInt(v.i(emitter.indexBits), vectorWidth), true);
+    laneColumn =
+        v.mul(v.resize(lane, emitter.indexBits, false),
+              v.constantInt(v.i(emitter.indexBits), vectorWidth), true);
     storeCondition = rowExists;
   }
 
-  //===--- Tiles -----------------------------------------------------------===//
+  // Tiles
 
   Value tilePointer(uint32_t tile) {
     const StageTile &info = program.tiles[tile];
-    if (rows > 1 && !tileBase)
-      tileBase = emitter.gep(shared, v.i(8), v.mul(rowInBlock, v.k(rowInBlock, slots.bytes), true));
-    Value start = emitter.offsetPointer(rows > 1 ? tileBase : shared, slots.offsets[info.slot]);
+    Value start = emitter.offsetPointer(rows > 1 ? tileBase : shared,
+                                        slots.offsets[info.slot]);
     return emitter.gep(start, v.memoryType(info.type), emitter.column());
   }
   int64_t tileAlignment(uint32_t tile) {
-    return std::min<int64_t>(vectorWidth * byteSize(program.tiles[tile].type), 16);
+    return std::min<int64_t>(vectorWidth * byteSize(program.tiles[tile].type),
+                             16);
   }
 
-  //===--- Columns ---------------------------------------------------------===//
+  // Columns
 
   void emitStage(const Stage &stage) {
     int64_t chunks = stage.columns / vectorWidth;
@@ -112,8 +130,11 @@ private:
     for (const StageReduction &fold : stage.reductions)
       accumulators.push_back(emitter.initial(fold, vectorWidth));
     emitter.startColumns(stage, vectorWidth);
-    if (!schedule.unrollColumns && rows > 1 && !program.tiles.empty() && !tileBase)
-      tileBase = emitter.gep(shared, v.i(8), v.mul(rowInBlock, v.k(rowInBlock, slots.bytes), true));
+    if (!schedule.unrollColumns && rows > 1 && !program.tiles.empty() &&
+        !tileBase)
+      tileBase =
+          emitter.gep(shared, v.i(8),
+                      v.mul(rowInBlock, v.k(rowInBlock, slots.bytes), true));
     if (schedule.unrollColumns || full <= 1)
       for (step = 0; step < full; ++step)
         accumulators = emitStep(stage, accumulators);
@@ -132,56 +153,75 @@ private:
     storeCondition = outside;
   }
 
-  int64_t columnsPerStep() const { return static_cast<int64_t>(threads) * vectorWidth; }
+  int64_t columnsPerStep() const {
+    return static_cast<int64_t>(threads) * vectorWidth;
+  }
 
   /// Step number `step`, with all of its columns there.
   Accumulators emitStep(const Stage &stage, const Accumulators &accumulators) {
     emitter.enter(nullptr);
-    emitter.setDim(kColumnDim, {{{laneColumn, 0}}, step * columnsPerStep(), emitter.depth()});
+    emitter.setDim(
+        kColumnDim,
+        {{{laneColumn, 0}}, step * columnsPerStep(), emitter.depth()});
     emitter.emitBlock(stage.body, *this);
-    Accumulators result = update(stage, accumulators);
+    Accumulators result = emitter.emitUpdates(stage, accumulators, vectorWidth);
     emitter.leave();
     return result;
   }
 
-  Accumulators emitLoop(const Stage &stage, int64_t full, const Accumulators &accumulators) {
+  Accumulators emitLoop(const Stage &stage, int64_t full,
+                        const Accumulators &accumulators) {
     Type type = v.i(emitter.indexBits);
-    auto loop = scf::ForOp::create(v.b, v.constantInt(type, 0), v.constantInt(type, full * columnsPerStep()),
-                                   v.constantInt(type, columnsPerStep()), flatten(accumulators));
+    auto loop = scf::ForOp::create(v.b, v.constantInt(type, 0),
+                                   v.constantInt(type, full * columnsPerStep()),
+                                   v.constantInt(type, columnsPerStep()),
+                                   flatten(accumulators));
     OpBuilder::InsertionGuard guard(v.b);
     emitter.enter(loop);
     v.b.setInsertionPointToStart(loop.getBody());
-    emitter.setDim(kColumnDim,
-                   {{{laneColumn, 0}, {loop.getInductionVar(), emitter.depth()}}, 0, emitter.depth()});
+    emitter.setDim(kColumnDim, {{{laneColumn, 0},
+                                 {loop.getInductionVar(), emitter.depth()}},
+                                0,
+                                emitter.depth()});
     emitter.emitBlock(stage.body, *this);
-    SmallVector<Value> next = flatten(update(stage, unflatten(stage, loop.getRegionIterArgs())));
+    SmallVector<Value> next = flatten(emitter.emitUpdates(
+        stage, unflatten(stage, loop.getRegionIterArgs()), vectorWidth));
     if (!next.empty())
       scf::YieldOp::create(v.b, next);
     emitter.leave();
     return unflatten(stage, loop.getResults());
   }
 
-  /// The last step, in which only the first `partial` lanes have columns. Tiles that it stores in registers become results.
-  Accumulators emitPartialStep(const Stage &stage, int64_t partial, const Accumulators &accumulators) {
+  /// The last step, in which only the first `partial` lanes have columns. Tiles
+  /// that it stores in registers become results.
+  Accumulators emitPartialStep(const Stage &stage, int64_t partial,
+                               const Accumulators &accumulators) {
     SmallVector<uint32_t> stored;
     if (schedule.unrollColumns)
       for (const StageOp &op : stage.body.ops)
-        if (op.opcode == StageOpcode::TileStore && !llvm::is_contained(stored, op.tile))
+        if (op.opcode == StageOpcode::TileStore &&
+            !llvm::is_contained(stored, op.tile))
           stored.push_back(op.tile);
     SmallVector<Value> otherwise = flatten(accumulators);
     size_t numAccumulators = otherwise.size();
     for (uint32_t tile : stored)
-      otherwise.push_back(v.constant(program.tiles[tile].type, {}, vectorWidth));
+      otherwise.push_back(
+          v.constant(program.tiles[tile].type, {}, vectorWidth));
     SmallVector<Type> types(ValueRange(otherwise).getTypes());
     Value condition = v.compare(IntCompare::ult, lane, v.k(lane, partial));
-    auto branch = scf::IfOp::create(v.b, types, condition, /*addThenBlock=*/true, /*addElseBlock=*/!types.empty());
+    auto branch =
+        scf::IfOp::create(v.b, types, condition, /*addThenBlock=*/true,
+                          /*addElseBlock=*/!types.empty());
     {
       OpBuilder::InsertionGuard guard(v.b);
       emitter.enter(branch);
       v.b.setInsertionPointToStart(branch.thenBlock());
-      emitter.setDim(kColumnDim, {{{laneColumn, 0}}, step * columnsPerStep(), emitter.depth()});
+      emitter.setDim(
+          kColumnDim,
+          {{{laneColumn, 0}}, step * columnsPerStep(), emitter.depth()});
       emitter.emitBlock(stage.body, *this);
-      SmallVector<Value> results = flatten(update(stage, accumulators));
+      SmallVector<Value> results =
+          flatten(emitter.emitUpdates(stage, accumulators, vectorWidth));
       for (uint32_t tile : stored)
         results.push_back(tileValues[{tile, step}]);
       scf::YieldOp::create(v.b, results);
@@ -196,28 +236,7 @@ private:
     return unflatten(stage, branch.getResults().take_front(numAccumulators));
   }
 
-  Accumulators update(const Stage &stage, const Accumulators &accumulators) {
-    Accumulators result;
-    for (auto [fold, values] : llvm::zip(stage.reductions, accumulators))
-      result.push_back(emitter.emitUpdate(fold, values, vectorWidth));
-    return result;
-  }
-  static SmallVector<Value> flatten(const Accumulators &accumulators) {
-    SmallVector<Value> result;
-    for (const SmallVector<Value> &values : accumulators)
-      result.append(values);
-    return result;
-  }
-  static Accumulators unflatten(const Stage &stage, ValueRange values) {
-    Accumulators result;
-    for (const StageReduction &fold : stage.reductions) {
-      result.emplace_back(values.take_front(fold.types.size()));
-      values = values.drop_front(fold.types.size());
-    }
-    return result;
-  }
-
-  //===--- Folds across lanes ----------------------------------------------===//
+  // Folds across lanes
 
   void foldAcrossLanes(const Stage &stage, Accumulators accumulators) {
     if (stage.reductions.empty())
@@ -234,7 +253,8 @@ private:
   }
 
   /// Combines `lanes` neighbouring lanes; all of them get the result.
-  SmallVector<Value> foldByShuffles(const StageReduction &fold, ArrayRef<Value> values, unsigned lanes) {
+  SmallVector<Value> foldByShuffles(const StageReduction &fold,
+                                    ArrayRef<Value> values, unsigned lanes) {
     SmallVector<Value> now(values);
     bool ordered = !isCommutative(fold);
     for (unsigned distance = lanes / 2; distance; distance /= 2) {
@@ -245,8 +265,10 @@ private:
         now = emitter.emitCombine(fold, now, other);
         continue;
       }
-      // Both partners must compute the very same: the lower lane's value is on the left.
-      Value isUpper = v.compare(IntCompare::ne, v.andI(lane, v.k(lane, distance)), v.k(lane, 0));
+      // Both partners must compute the very same: the lower lane's value is on
+      // the left.
+      Value isUpper = v.compare(
+          IntCompare::ne, v.andI(lane, v.k(lane, distance)), v.k(lane, 0));
       SmallVector<Value> left, right;
       for (auto [mine, theirs] : llvm::zip(now, other)) {
         left.push_back(v.select(isUpper, theirs, mine));
@@ -257,12 +279,14 @@ private:
     return now;
   }
 
-  /// Is `combine` one operation for which the order of the sides does not matter?
+  /// Is `combine` one operation for which the order of the sides does not
+  /// matter?
   static bool isCommutative(const StageReduction &fold) {
     if (fold.combine.results.size() != 1)
       return false;
     const ScalarOp &op = fold.combine[fold.combine.results[0]];
-    if (op.args.size() != 2 || fold.combine[op.args[0]].opcode != ScalarOpcode::Argument ||
+    if (op.args.size() != 2 ||
+        fold.combine[op.args[0]].opcode != ScalarOpcode::Argument ||
         fold.combine[op.args[1]].opcode != ScalarOpcode::Argument)
       return false;
     switch (op.opcode) {
@@ -289,10 +313,12 @@ private:
       return memberMask = v.constantInt(i32, -1);
     if (blockThreads < 32)
       return memberMask = v.constantInt(i32, (int64_t(1) << blockThreads) - 1);
-    // The last warp is not full: name only the lanes of this row, which always are in one warp.
+    // The last warp is not full: name only the lanes of this row, which always
+    // are in one warp.
     Value tid = NVVM::ThreadIdXOp::create(v.b, i32);
     Value first = v.andI(tid, v.k(tid, 31 & ~(threads - 1)));
-    return memberMask = v.shl(v.constantInt(i32, (int64_t(1) << threads) - 1), first);
+    return memberMask =
+               v.shl(v.constantInt(i32, (int64_t(1) << threads) - 1), first);
   }
 
   Value shuffle(Value value, unsigned distance) {
@@ -301,24 +327,29 @@ private:
     if (bits == 64) {
       Value whole = v.bits(value, v.i(64));
       Value low = shuffle(v.resize(whole, 32, false), distance);
-      Value high = shuffle(v.resize(v.shrU(whole, v.k(whole, 32)), 32, false), distance);
+      Value high =
+          shuffle(v.resize(v.shrU(whole, v.k(whole, 32)), 32, false), distance);
       Value joined = v.resize(high, 64, false);
       joined = v.orI(v.shl(joined, v.k(joined, 32)), v.resize(low, 64, false));
       return v.bits(joined, type);
     }
     if (bits < 32)
-      return v.resize(shuffle(v.resize(value, 32, false), distance), bits, false);
-    return NVVM::ShflOp::create(v.b, type, shuffleMask(), value, v.constantInt(i32, distance), v.constantInt(i32, 31),
-                                NVVM::ShflKind::bfly, UnitAttr());
+      return v.resize(shuffle(v.resize(value, 32, false), distance), bits,
+                      false);
+    return NVVM::ShflOp::create(
+        v.b, type, shuffleMask(), value, v.constantInt(i32, distance),
+        v.constantInt(i32, 31), NVVM::ShflKind::bfly, UnitAttr());
   }
 
-  /// The warps of a row that is a whole block: each leaves its partial result in shared memory, then every warp combines
-  /// all of them. Every reduction has its own place, so that one barrier per stage is enough.
+  /// The warps of a row that is a whole block: each leaves its partial result
+  /// in shared memory, then every warp combines all of them. Every reduction
+  /// has its own place, so that one barrier per stage is enough.
   void foldWarps(const Stage &stage, Accumulators &accumulators) {
     unsigned warps = threads / 32;
     if (partialOffset < 0)
       partialOffset = schedule.unrollColumns ? 0 : rows * slots.bytes;
-    Value inWarp = v.andI(lane, v.k(lane, 31)), warp = v.shrU(lane, v.k(lane, 5));
+    Value inWarp = v.andI(lane, v.k(lane, 31)),
+          warp = v.shrU(lane, v.k(lane, 5));
     struct Place {
       Value base;
       ElementType type;
@@ -327,7 +358,8 @@ private:
     for (const StageReduction &fold : stage.reductions) {
       places.emplace_back();
       for (ElementType type : fold.types) {
-        places.back().push_back({emitter.offsetPointer(shared, partialOffset), type});
+        places.back().push_back(
+            {emitter.offsetPointer(shared, partialOffset), type});
         partialOffset += partialBytes(type, warps);
       }
     }
@@ -338,15 +370,18 @@ private:
       v.b.setInsertionPointToStart(branch.thenBlock());
       for (auto [values, where] : llvm::zip(accumulators, places))
         for (auto [value, place] : llvm::zip(values, where))
-          emitter.storeMemory(value, emitter.gep(place.base, v.memoryType(place.type), warp), place.type,
-                              byteSize(place.type));
+          emitter.storeMemory(
+              value, emitter.gep(place.base, v.memoryType(place.type), warp),
+              place.type, byteSize(place.type));
     }
     NVVM::Barrier0Op::create(v.b);
     Value source = v.andI(inWarp, v.k(inWarp, warps - 1));
-    for (auto [fold, values, where] : llvm::zip(stage.reductions, accumulators, places)) {
+    for (auto [fold, values, where] :
+         llvm::zip(stage.reductions, accumulators, places)) {
       for (auto [value, place] : llvm::zip(values, where))
-        value = emitter.loadMemory(emitter.gep(place.base, v.memoryType(place.type), source), place.type, 1,
-                                   byteSize(place.type));
+        value = emitter.loadMemory(
+            emitter.gep(place.base, v.memoryType(place.type), source),
+            place.type, 1, byteSize(place.type));
       values = foldByShuffles(fold, values, warps);
     }
   }
@@ -366,27 +401,33 @@ private:
   llvm::DenseMap<std::pair<uint32_t, int64_t>, Value> tileValues;
 };
 
-std::string checkSchedule(const StageProgram &program, const KernelSchedule &schedule) {
+std::string checkSchedule(const StageProgram &program,
+                          const KernelSchedule &schedule) {
   unsigned threads = schedule.threadsPerRow;
-  if (!llvm::isPowerOf2_32(threads) || !llvm::isPowerOf2_32(std::max(schedule.vectorWidth, 1u)))
+  if (!llvm::isPowerOf2_32(threads) ||
+      !llvm::isPowerOf2_32(std::max(schedule.vectorWidth, 1u)))
     return "threads per row and vector width must be powers of two";
   if (threads > 32 && schedule.rowsPerBlock != 1)
     return "a row of more than 32 threads must be a block of its own";
   if (schedule.rowsPerBlock < 1 || threads * schedule.rowsPerBlock > 1024)
-    return "a block has 1 to 1024 threads, not " + std::to_string(threads * schedule.rowsPerBlock);
-  if (schedule.gridX < 1 || schedule.gridX > INT32_MAX || schedule.gridX * schedule.rowsPerBlock < program.rows)
-    return "a grid of " + std::to_string(schedule.gridX) + " blocks does not cover " + std::to_string(program.rows) +
-           " rows";
+    return "a block has 1 to 1024 threads, not " +
+           std::to_string(threads * schedule.rowsPerBlock);
+  if (schedule.gridX < 1 || schedule.gridX > INT32_MAX ||
+      schedule.gridX * schedule.rowsPerBlock < program.rows)
+    return "a grid of " + std::to_string(schedule.gridX) +
+           " blocks does not cover " + std::to_string(program.rows) + " rows";
   for (const Stage &stage : program.stages)
     if (stage.columns % std::max(schedule.vectorWidth, 1u))
-      return "vectors of " + std::to_string(schedule.vectorWidth) + " do not divide " + std::to_string(stage.columns) +
-             " columns";
+      return "vectors of " + std::to_string(schedule.vectorWidth) +
+             " do not divide " + std::to_string(stage.columns) + " columns";
   return checkSlots(program).value_or("");
 }
 
 } // namespace
 
-OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context, const StageProgram &program, const KernelSchedule &schedule,
+OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context,
+                                 const StageProgram &program,
+                                 const KernelSchedule &schedule,
                                  MachineTraits traits, std::string &problem) {
   problem = checkSchedule(program, schedule);
   if (!problem.empty())
@@ -394,17 +435,25 @@ OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context, const StageProgram &progr
   ValueBuilder v(context, UnknownLoc::get(context), traits);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
   Type pointer = LLVM::LLVMPointerType::get(context, 1);
-  auto function = makeKernelFunction(v, *module, program, SmallVector<Type>(program.arguments.size(), pointer));
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), v.b.getUnitAttr());
+  auto function =
+      makeKernelFunction(v, *module, program,
+                         SmallVector<Type>(program.arguments.size(), pointer));
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    v.b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                    v.b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.threadsPerRow * schedule.rowsPerBlock)}));
+                    v.b.getDenseI32ArrayAttr({static_cast<int32_t>(
+                        schedule.threadsPerRow * schedule.rowsPerBlock)}));
   for (auto [index, argument] : llvm::enumerate(program.arguments)) {
-    // A read-only argument that nothing aliases is loaded through the read-only path (ld.global.nc).
-    function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), v.b.getUnitAttr());
-    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), v.b.getI64IntegerAttr(16));
+    // A read-only argument that nothing aliases is loaded through the read-only
+    // path (ld.global.nc).
+    function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        v.b.getUnitAttr());
+    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
+                        v.b.getI64IntegerAttr(16));
     function.setArgAttr(index,
-                        argument.isOutput ? LLVM::LLVMDialect::getWriteOnlyAttrName()
-                                          : LLVM::LLVMDialect::getReadonlyAttrName(),
+                        argument.isOutput
+                            ? LLVM::LLVMDialect::getWriteOnlyAttrName()
+                            : LLVM::LLVMDialect::getReadonlyAttrName(),
                         v.b.getUnitAttr());
   }
   Block *entry = &function.getBody().front();
@@ -413,9 +462,12 @@ OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context, const StageProgram &progr
     OpBuilder::InsertionGuard guard(v.b);
     v.b.setInsertionPointToStart(module->getBody());
     auto array = LLVM::LLVMArrayType::get(v.i(8), 0);
-    LLVM::GlobalOp::create(v.b, array, /*isConstant=*/false, LLVM::Linkage::External, kSharedSymbol, Attribute(), 16, 3);
+    LLVM::GlobalOp::create(v.b, array, /*isConstant=*/false,
+                           LLVM::Linkage::External, kSharedSymbol, Attribute(),
+                           16, 3);
     v.b.setInsertionPointToStart(entry);
-    shared = LLVM::AddressOfOp::create(v.b, LLVM::LLVMPointerType::get(context, 3), kSharedSymbol);
+    shared = LLVM::AddressOfOp::create(
+        v.b, LLVM::LLVMPointerType::get(context, 3), kSharedSymbol);
   }
   v.startFunction(entry);
   v.b.setInsertionPointToEnd(entry);

@@ -1,15 +1,20 @@
-// Index arithmetic of BodyEmitter. An index is a sum of coefficient * atom; each partial sum is emitted in the scope where
-// its atoms are known and remembered there, so that of `r*768 + k*64 + c` only the last addition stays in the inner loop.
+// Index arithmetic of BodyEmitter. An index is a sum of coefficient * atom;
+// each partial sum is emitted in the scope where its atoms are known and
+// remembered there, so that of `r*768 + k*64 + c` only the last addition stays
+// in the inner loop.
 //
-// Sums and products are computed modulo 2^bits: when the whole fits, no intermediate overflow can show. A division does
-// not commute with that, so the dividend is computed in as many bits as its own range needs.
+// Sums and products are computed modulo 2^bits: when the whole fits, no
+// intermediate overflow can show. A division does not commute with that, so the
+// dividend is computed in as many bits as its own range needs.
 #include "compiler/codegen/body_emitter.h"
 
 using namespace mlir;
 
 namespace lockstitch::codegen {
 
-static bool fitsIn32(const Interval &range) { return range.low >= INT32_MIN && range.high <= INT32_MAX; }
+static bool fitsIn32(const Interval &range) {
+  return range.low >= INT32_MIN && range.high <= INT32_MAX;
+}
 
 void BodyEmitter::collect(const IndexExpr &expr, int64_t factor, Sum &sum) {
   using Kind = IndexExpr::Kind;
@@ -66,14 +71,19 @@ bool BodyEmitter::varies(const IndexExpr &expr) {
 bool BodyEmitter::neverNegative(const Sum &sum) {
   return sum.constant >= 0 && llvm::all_of(sum.terms, [&](const Term &term) {
            return term.coefficient > 0 &&
-                  (term.atom.kind() == IndexExpr::Kind::Dim || rangeOf(term.atom, ranges).low >= 0);
+                  (term.atom.kind() == IndexExpr::Kind::Dim ||
+                   rangeOf(term.atom, ranges).low >= 0);
          });
 }
 
-unsigned BodyEmitter::bitsFor(const IndexExpr &expr) { return fitsIn32(rangeOf(expr, ranges)) ? 32 : 64; }
+unsigned BodyEmitter::bitsFor(const IndexExpr &expr) {
+  return fitsIn32(rangeOf(expr, ranges)) ? 32 : 64;
+}
 
-SmallVector<BodyEmitter::Contribution> BodyEmitter::contributions(Sum &sum, unsigned bits) {
-  // Terms that are never negative and whose sum fits cannot overflow on the way either.
+SmallVector<BodyEmitter::Contribution>
+BodyEmitter::contributions(Sum &sum, unsigned bits) {
+  // Terms that are never negative and whose sum fits cannot overflow on the way
+  // either.
   bool noWrap = bits >= indexBits && neverNegative(sum);
   SmallVector<Contribution> result;
   struct Part {
@@ -95,13 +105,17 @@ SmallVector<BodyEmitter::Contribution> BodyEmitter::contributions(Sum &sum, unsi
     IndexExpr expr;
     for (const Part &part : parts)
       expr = expr + part.term.atom * IndexExpr::constant(part.term.coefficient);
-    // Keyed by the terms; the part of a dimension that a scope knows is the same for as long as the scope lives.
+    // Keyed by the terms; the part of a dimension that a scope knows is the
+    // same for as long as the scope lives.
     IndexKey key{expr, bits, 0};
-    Value total = scopes[depth].indices.contains(key) ? scopes[depth].indices[key] : Value();
+    Value total = scopes[depth].indices.contains(key)
+                      ? scopes[depth].indices[key]
+                      : Value();
     if (!total) {
       auto guard = at(depth);
       for (const Part &part : parts) {
-        Value value = part.known ? v.resize(part.known, bits, true) : atomValue(part.term.atom, bits, false);
+        Value value = part.known ? v.resize(part.known, bits, true)
+                                 : atomValue(part.term.atom, bits, false);
         value = v.mul(value, v.k(value, part.term.coefficient), noWrap);
         total = total ? v.add(total, value, noWrap) : value;
       }
@@ -118,7 +132,8 @@ Value BodyEmitter::scalarIndex(const IndexExpr &expr, unsigned bits) {
   bool noWrap = bits >= indexBits && neverNegative(sum);
   unsigned home = depthOf(expr);
   IndexKey key{expr, bits, 1};
-  if (auto known = scopes[home].indices.find(key); known != scopes[home].indices.end())
+  if (auto known = scopes[home].indices.find(key);
+      known != scopes[home].indices.end())
     return known->second;
   Value total;
   for (const Contribution &part : contributions(sum, bits)) {
@@ -134,7 +149,8 @@ Value BodyEmitter::scalarIndex(const IndexExpr &expr, unsigned bits) {
 Value BodyEmitter::vectorIndex(const IndexExpr &expr, unsigned bits) {
   unsigned home = depthOf(expr);
   IndexKey key{expr, bits, width};
-  if (auto known = scopes[home].indices.find(key); known != scopes[home].indices.end())
+  if (auto known = scopes[home].indices.find(key);
+      known != scopes[home].indices.end())
     return known->second;
   auto guard = at(home);
   Sum sum;
@@ -155,7 +171,8 @@ Value BodyEmitter::vectorIndex(const IndexExpr &expr, unsigned bits) {
   return scopes[home].indices[key] = total;
 }
 
-Value BodyEmitter::atomValue(const IndexExpr &atom, unsigned bits, bool vector) {
+Value BodyEmitter::atomValue(const IndexExpr &atom, unsigned bits,
+                             bool vector) {
   using Kind = IndexExpr::Kind;
   switch (atom.kind()) {
   case Kind::Dim:
@@ -171,7 +188,8 @@ Value BodyEmitter::atomValue(const IndexExpr &atom, unsigned bits, bool vector) 
     return divMod(atom, bits, vector);
   default: { // a product of variables
     auto side = [&](const IndexExpr &expr) {
-      return vector ? v.splat(index(expr, bits), width) : scalarIndex(expr, bits);
+      return vector ? v.splat(index(expr, bits), width)
+                    : scalarIndex(expr, bits);
     };
     return v.mul(side(atom.lhs()), side(atom.rhs()));
   }
@@ -183,13 +201,18 @@ Value BodyEmitter::divMod(const IndexExpr &atom, unsigned bits, bool vector) {
   unsigned dividendBits = fitsIn32(range) ? 32 : 64;
   if (!vector)
     dividendBits = std::max(dividendBits, indexBits);
-  Value x = vector ? vectorIndex(atom.lhs(), dividendBits) : scalarIndex(atom.lhs(), dividendBits);
+  Value x = vector ? vectorIndex(atom.lhs(), dividendBits)
+                   : scalarIndex(atom.lhs(), dividendBits);
   int64_t divisor = atom.rhs().value();
-  bool isDiv = atom.kind() == IndexExpr::Kind::FloorDiv, nonNegative = range.low >= 0;
+  bool isDiv = atom.kind() == IndexExpr::Kind::FloorDiv,
+       nonNegative = range.low >= 0;
   Value result;
-  if (llvm::isPowerOf2_64(divisor)) { // shifts and masks round towards minus infinity by themselves
+  if (llvm::isPowerOf2_64(divisor)) { // shifts and masks round towards minus
+                                      // infinity by themselves
     Value amount = v.k(x, llvm::Log2_64(divisor));
-    result = !isDiv ? v.andI(x, v.k(x, divisor - 1)) : nonNegative ? v.shrU(x, amount) : v.shrS(x, amount);
+    result = !isDiv        ? v.andI(x, v.k(x, divisor - 1))
+             : nonNegative ? v.shrU(x, amount)
+                           : v.shrS(x, amount);
   } else if (nonNegative) {
     result = isDiv ? v.divU(x, v.k(x, divisor)) : v.remU(x, v.k(x, divisor));
   } else {
@@ -202,7 +225,8 @@ Value BodyEmitter::divMod(const IndexExpr &atom, unsigned bits, bool vector) {
   return v.resize(result, bits, true);
 }
 
-Value BodyEmitter::inRange(const IndexExpr &expr, int64_t lo, int64_t hi, bool uniform) {
+Value BodyEmitter::inRange(const IndexExpr &expr, int64_t lo, int64_t hi,
+                           bool uniform) {
   bool vector = !uniform && varies(expr);
   Type truth = v.i(1);
   Interval range = rangeOf(expr, ranges);
@@ -211,7 +235,8 @@ Value BodyEmitter::inRange(const IndexExpr &expr, int64_t lo, int64_t hi, bool u
   if (lo <= range.low && range.high <= hi)
     return v.constantInt(truth, 1);
   unsigned bits = fitsIn32(range) && fitsIn32({lo, hi}) ? 32 : 64;
-  // lo <= x <= hi as one unsigned comparison. Bounds beyond the range of x are drawn in, so the differences fit.
+  // lo <= x <= hi as one unsigned comparison. Bounds beyond the range of x are
+  // drawn in, so the differences fit.
   lo = std::max(lo, range.low);
   hi = std::min(hi, range.high);
   Value x = vector ? vectorIndex(expr, bits) : scalarIndex(expr, bits);
@@ -222,7 +247,8 @@ Value BodyEmitter::inRange(const IndexExpr &expr, int64_t lo, int64_t hi, bool u
 // Addresses
 //===----------------------------------------------------------------------===//
 
-BodyEmitter::Address BodyEmitter::address(uint32_t argument, const IndexExpr &offset) {
+BodyEmitter::Address BodyEmitter::address(uint32_t argument,
+                                          const IndexExpr &offset) {
   ElementType type = program.arguments[argument].type;
   Type element = v.memoryType(type);
   Sum sum;
@@ -244,11 +270,13 @@ BodyEmitter::Address BodyEmitter::address(uint32_t argument, const IndexExpr &of
 IndexExpr BodyEmitter::withUniformRuntimes(const IndexExpr &expr) {
   if (!expr.usesAnyRuntime())
     return expr;
-  // A run-time index that all lanes share is like one more dimension of unknown extent.
+  // A run-time index that all lanes share is like one more dimension of unknown
+  // extent.
   constexpr unsigned kFarPosition = 1u << 20;
   std::vector<IndexExpr> replacements;
   for (unsigned i = 0; i < values.size(); ++i)
-    replacements.push_back(varying[i] ? IndexExpr::runtime(i) : IndexExpr::dim(kFarPosition + i));
+    replacements.push_back(varying[i] ? IndexExpr::runtime(i)
+                                      : IndexExpr::dim(kFarPosition + i));
   return substitute(expr, {}, replacements);
 }
 

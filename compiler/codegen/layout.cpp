@@ -1,4 +1,5 @@
-// Where tiles and partial results lie in shared memory and in the host's scratch.
+// Where tiles and partial results lie in shared memory and in the host's
+// scratch.
 #include "compiler/codegen/lowering.h"
 
 namespace lockstitch {
@@ -10,7 +11,9 @@ SlotLayout layoutSlots(const StageProgram &program, int64_t alignment) {
   for (const StageTile &tile : program.tiles) {
     if (sizes.size() <= tile.slot)
       sizes.resize(tile.slot + 1, 0);
-    sizes[tile.slot] = std::max(sizes[tile.slot], tile.columns * static_cast<int64_t>(byteSize(tile.type)));
+    sizes[tile.slot] =
+        std::max(sizes[tile.slot],
+                 tile.columns * static_cast<int64_t>(byteSize(tile.type)));
   }
   for (int64_t size : sizes) {
     layout.offsets.push_back(layout.bytes);
@@ -32,7 +35,8 @@ std::optional<std::string> checkSlots(const StageProgram &program) {
     if (!other)
       other = &tile;
     else if (byteSize(other->type) != byteSize(tile.type))
-      return "tiles of " + std::string(name(other->type)) + " and " + std::string(name(tile.type)) + " share slot " +
+      return "tiles of " + std::string(name(other->type)) + " and " +
+             std::string(name(tile.type)) + " share slot " +
              std::to_string(tile.slot);
   }
   return std::nullopt;
@@ -40,8 +44,12 @@ std::optional<std::string> checkSlots(const StageProgram &program) {
 
 } // namespace codegen
 
-int64_t gpuSharedBytes(const StageProgram &program, const KernelSchedule &schedule) {
-  int64_t bytes = schedule.unrollColumns ? 0 : schedule.rowsPerBlock * codegen::layoutSlots(program, 16).bytes;
+int64_t gpuSharedBytes(const StageProgram &program,
+                       const KernelSchedule &schedule) {
+  int64_t bytes =
+      schedule.unrollColumns
+          ? 0
+          : schedule.rowsPerBlock * codegen::layoutSlots(program, 16).bytes;
   if (schedule.threadsPerRow > 32)
     for (const Stage &stage : program.stages)
       for (const StageReduction &fold : stage.reductions)
@@ -50,6 +58,8 @@ int64_t gpuSharedBytes(const StageProgram &program, const KernelSchedule &schedu
   return bytes;
 }
 
-int64_t hostScratchBytes(const StageProgram &program) { return codegen::layoutSlots(program, 64).bytes; }
+int64_t hostScratchBytes(const StageProgram &program) {
+  return codegen::layoutSlots(program, 64).bytes;
+}
 
 } // namespace lockstitch

@@ -1,31 +1,40 @@
 // From the operations that the drivers built to optimised LLVM IR.
 //
-// The kernels are built at the level of the LLVM dialect already (pointers, loads, stores), so two conversions suffice: the
-// loops become branches, then every arith, math and cf operation becomes its LLVM counterpart; no type changes.
+// The kernels are built at the level of the LLVM dialect already (pointers,
+// loads, stores), so two conversions suffice: the loops become branches, then
+// every arith, math and cf operation becomes its LLVM counterpart; no type
+// changes.
 #include "compiler/codegen/lowering.h"
 
 using namespace mlir;
 
 namespace lockstitch::codegen {
 
-LLVM::LLVMFuncOp makeKernelFunction(ValueBuilder &v, ModuleOp module, const StageProgram &program,
+LLVM::LLVMFuncOp makeKernelFunction(ValueBuilder &v, ModuleOp module,
+                                    const StageProgram &program,
                                     ArrayRef<Type> argumentTypes) {
   MLIRContext *context = v.b.getContext();
-  // Line information only: "DebugDirectivesOnly" gives `.loc` and no debug sections.
+  // Line information only: "DebugDirectivesOnly" gives `.loc` and no debug
+  // sections.
   auto name = StringAttr::get(context, program.name);
   auto file = LLVM::DIFileAttr::get(context, "primitives", "");
-  auto unit = LLVM::DICompileUnitAttr::get(DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, file,
-                                           StringAttr::get(context, "lockstitch"), /*isOptimized=*/true,
-                                           LLVM::DIEmissionKind::DebugDirectivesOnly);
-  auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
+  auto unit = LLVM::DICompileUnitAttr::get(
+      DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C,
+      file, StringAttr::get(context, "lockstitch"), /*isOptimized=*/true,
+      LLVM::DIEmissionKind::DebugDirectivesOnly);
+  auto type =
+      LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
   auto subprogram = LLVM::DISubprogramAttr::get(
-      context, DistinctAttr::create(UnitAttr::get(context)), unit, file, name, name, file, 0, 0,
-      LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized, type, {}, {});
+      context, DistinctAttr::create(UnitAttr::get(context)), unit, file, name,
+      name, file, 0, 0,
+      LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized,
+      type, {}, {});
   Location location = FusedLocWith<LLVM::DISubprogramAttr>::get(
       {FileLineColLoc::get(context, "primitives", 0, 0)}, subprogram, context);
   v.b.setLoc(location);
   v.b.setInsertionPointToEnd(module.getBody());
-  auto functionType = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), argumentTypes);
+  auto functionType = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(context), argumentTypes);
   auto function = LLVM::LLVMFuncOp::create(v.b, program.name, functionType);
   function.addEntryBlock(v.b);
   v.b.setLoc(FileLineColLoc::get(context, "primitives", 0, 0));
@@ -42,7 +51,8 @@ LogicalResult lowerToLlvmDialect(ModuleOp module) {
     ConversionTarget target(*context);
     target.addIllegalDialect<scf::SCFDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    if (failed(applyPartialConversion(module, target, std::move(patterns), config)))
+    if (failed(applyPartialConversion(module, target, std::move(patterns),
+                                      config)))
       return failure();
   }
   LLVMTypeConverter converter(context);
@@ -56,10 +66,11 @@ LogicalResult lowerToLlvmDialect(ModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns), config);
 }
 
-std::unique_ptr<llvm::Module> translateToLlvm(ModuleOp module, llvm::LLVMContext &context,
+std::unique_ptr<llvm::Module> translateToLlvm(ModuleOp module,
+                                              llvm::LLVMContext &context,
                                               llvm::TargetMachine &machine) {
-  std::unique_ptr<llvm::Module> result =
-      translateModuleToLLVMIR(module, context, "lockstitch", /*disableVerification=*/true);
+  std::unique_ptr<llvm::Module> result = translateModuleToLLVMIR(
+      module, context, "lockstitch", /*disableVerification=*/true);
   if (!result)
     return nullptr;
   result->setTargetTriple(machine.getTargetTriple());
@@ -72,11 +83,13 @@ std::unique_ptr<llvm::Module> translateToLlvm(ModuleOp module, llvm::LLVMContext
       continue;
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("target-features", machine.getTargetFeatureString());
-    // The schedule chose the vectors: do not split them to please a default that prefers shorter ones.
+    // The schedule chose the vectors: do not split them to please a default
+    // that prefers shorter ones.
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("min-legal-vector-width", "512");
     function.addFnAttr("no-trapping-math", "true");
-    // A scalar remainder loop must not become a call of memset or memcpy: the object has no externals.
+    // A scalar remainder loop must not become a call of memset or memcpy: the
+    // object has no externals.
     function.addFnAttr("no-builtins");
   }
   return result;
@@ -94,12 +107,13 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::FunctionPassManager passes;
-  // A GPU thread has no vector registers: take the vectors apart here, where it is cheap and sure, and keep them only in
-  // loads and stores.
+  // A GPU thread has no vector registers: take the vectors apart here, where it
+  // is cheap and sure, and keep them only in loads and stores.
   if (machine.getTargetTriple().isNVPTX())
     passes.addPass(llvm::ScalarizerPass());
   passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  passes.addPass(
+      llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function &function : module)
     if (!function.isDeclaration())

@@ -1,30 +1,38 @@
-// Loads and stores of BodyEmitter: one vector access where the columns of a step are contiguous, one scalar access where
-// they share an element, else one per lane. Guards (the border of a Pad, the other parts of a Concat) become one test when
-// all lanes agree.
+// Loads and stores of BodyEmitter: one vector access where the columns of a
+// step are contiguous, one scalar access where they share an element, else one
+// per lane. Guards (the border of a Pad, the other parts of a Concat) become
+// one test when all lanes agree.
 #include "compiler/codegen/body_emitter.h"
 
 using namespace mlir;
 
 namespace lockstitch::codegen {
 
-/// A GPU thread moves at most 16 bytes at once; more would only need a larger alignment.
+/// A GPU thread moves at most 16 bytes at once; more would only need a larger
+/// alignment.
 static constexpr int64_t kMaxGpuAccess = 16;
 
 Value BodyEmitter::gep(Value pointer, Type element, Value index) {
-  return LLVM::GEPOp::create(v.b, pointer.getType(), element, pointer, ValueRange{index});
+  return LLVM::GEPOp::create(v.b, pointer.getType(), element, pointer,
+                             ValueRange{index});
 }
 
 Value BodyEmitter::offsetPointer(Value pointer, int64_t bytes) {
   return bytes ? gep(pointer, v.i(8), v.constantInt(v.i(64), bytes)) : pointer;
 }
 
-Value BodyEmitter::loadMemory(Value pointer, ElementType type, unsigned lanes, int64_t alignment) {
+Value BodyEmitter::loadMemory(Value pointer, ElementType type, unsigned lanes,
+                              int64_t alignment) {
   Type memory = ValueBuilder::vectorOf(v.memoryType(type), lanes);
-  Value value = LLVM::LoadOp::create(v.b, memory, pointer, static_cast<unsigned>(alignment));
-  return type == ElementType::Bool ? v.compare(IntCompare::ne, value, v.k(value, 0)) : value;
+  Value value = LLVM::LoadOp::create(v.b, memory, pointer,
+                                     static_cast<unsigned>(alignment));
+  return type == ElementType::Bool
+             ? v.compare(IntCompare::ne, value, v.k(value, 0))
+             : value;
 }
 
-void BodyEmitter::storeMemory(Value value, Value pointer, ElementType type, int64_t alignment) {
+void BodyEmitter::storeMemory(Value value, Value pointer, ElementType type,
+                              int64_t alignment) {
   if (type == ElementType::Bool)
     value = v.resize(value, 8, false);
   LLVM::StoreOp::create(v.b, value, pointer, static_cast<unsigned>(alignment));
@@ -41,13 +49,15 @@ Value BodyEmitter::guardsHold(const StageOp &op, bool uniform) {
   return result;
 }
 
-Value BodyEmitter::loadIf(Value condition, ElementType type, unsigned lanes, llvm::function_ref<Value()> load) {
+Value BodyEmitter::loadIf(Value condition, ElementType type, unsigned lanes,
+                          llvm::function_ref<Value()> load) {
   if (!condition || matchPattern(condition, m_One()))
     return load();
   Value zero = v.constant(type, {}, lanes);
   if (matchPattern(condition, m_Zero()))
     return zero;
-  auto branch = scf::IfOp::create(v.b, TypeRange{zero.getType()}, condition, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  auto branch = scf::IfOp::create(v.b, TypeRange{zero.getType()}, condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(v.b);
   v.b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(v.b, load());
@@ -62,47 +72,61 @@ LaneValue BodyEmitter::emitLoad(const StageOp &op) {
     return {v.constant(op.type, {}), op.type};
   auto plan = plans.find(&op);
   bool vector = plan != plans.end() && width > 1 && plan->second.valueVaries();
-  return {vector ? emitVectorLoad(op, plan->second) : emitUniformLoad(op), op.type};
+  return {vector ? emitVectorLoad(op, plan->second) : emitUniformLoad(op),
+          op.type};
 }
 
 Value BodyEmitter::emitUniformLoad(const StageOp &op) {
   Address place = address(op.argument, op.index);
   return loadIf(guardsHold(op, true), op.type, 1, [&] {
-    return loadMemory(offsetPointer(place.pointer, place.bytes), op.type, 1, byteSize(op.type));
+    return loadMemory(offsetPointer(place.pointer, place.bytes), op.type, 1,
+                      byteSize(op.type));
   });
 }
 
-/// Pointers of the lanes of an access that is not one vector. Lanes that `mask` (may be null) leaves out get the start of
-/// the buffer.
-SmallVector<Value> BodyEmitter::lanePointers(const StageOp &op, const AccessPlan &plan, Value mask) {
+/// Pointers of the lanes of an access that is not one vector. Lanes that `mask`
+/// (may be null) leaves out get the start of the buffer.
+SmallVector<Value> BodyEmitter::lanePointers(const StageOp &op,
+                                             const AccessPlan &plan,
+                                             Value mask) {
   int64_t size = byteSize(program.arguments[op.argument].type);
   Type element = v.memoryType(program.arguments[op.argument].type);
   SmallVector<Value> result;
-  if (plan.access.kind == AccessKind::Uniform || plan.access.kind == AccessKind::Contiguous || plan.access.stride) {
-    int64_t stride = plan.access.kind == AccessKind::Contiguous ? 1 : plan.access.stride;
+  if (plan.access.kind == AccessKind::Uniform ||
+      plan.access.kind == AccessKind::Contiguous || plan.access.stride) {
+    int64_t stride =
+        plan.access.kind == AccessKind::Contiguous ? 1 : plan.access.stride;
     Address place = address(op.argument, op.index);
     for (unsigned lane = 0; lane < width; ++lane)
-      result.push_back(offsetPointer(place.pointer, place.bytes + lane * stride * size));
+      result.push_back(
+          offsetPointer(place.pointer, place.bytes + lane * stride * size));
   } else {
-    Value offsets = vectorIndex(op.index, v.traits.isGpu ? indexBits : bitsFor(op.index));
+    Value offsets =
+        vectorIndex(op.index, v.traits.isGpu ? indexBits : bitsFor(op.index));
     for (unsigned lane = 0; lane < width; ++lane)
-      result.push_back(gep(arguments[op.argument], element, v.lane(offsets, lane)));
+      result.push_back(
+          gep(arguments[op.argument], element, v.lane(offsets, lane)));
   }
   if (mask)
     for (unsigned lane = 0; lane < width; ++lane)
-      result[lane] = v.select(v.lane(mask, lane), result[lane], arguments[op.argument]);
+      result[lane] =
+          v.select(v.lane(mask, lane), result[lane], arguments[op.argument]);
   return result;
 }
 
 Value BodyEmitter::emitVectorLoad(const StageOp &op, const AccessPlan &plan) {
   int64_t size = byteSize(op.type);
-  bool contiguous = plan.access.kind == AccessKind::Contiguous && (plan.access.aligned || !v.traits.isGpu);
+  bool contiguous = plan.access.kind == AccessKind::Contiguous &&
+                    (plan.access.aligned || !v.traits.isGpu);
   if (contiguous && plan.guardsUniform) {
-    // Host buffers are only as aligned as their elements; unaligned loads cost nothing there when they happen to be.
-    int64_t alignment = v.traits.isGpu ? std::min<int64_t>(width * size, kMaxGpuAccess) : size;
+    // Host buffers are only as aligned as their elements; unaligned loads cost
+    // nothing there when they happen to be.
+    int64_t alignment =
+        v.traits.isGpu ? std::min<int64_t>(width * size, kMaxGpuAccess) : size;
     Address place = address(op.argument, op.index);
     return loadIf(guardsHold(op, true), op.type, width, [&] {
-      return loadMemory(offsetPointer(place.pointer, place.bytes), op.type, width, alignment);
+      return loadMemory(offsetPointer(place.pointer, place.bytes), op.type,
+                        width, alignment);
     });
   }
   SmallVector<Value> lanes;
@@ -116,14 +140,17 @@ Value BodyEmitter::emitVectorLoad(const StageOp &op, const AccessPlan &plan) {
   }
   Value mask = guardsHold(op, false);
   if (v.traits.isGpu) {
-    // A thread whose guard fails must not touch memory: one predicated load per lane.
+    // A thread whose guard fails must not touch memory: one predicated load per
+    // lane.
     SmallVector<Value> pointers = lanePointers(op, plan, {});
     for (unsigned lane = 0; lane < width; ++lane)
-      lanes.push_back(
-          loadIf(v.lane(mask, lane), op.type, 1, [&] { return loadMemory(pointers[lane], op.type, 1, size); }));
+      lanes.push_back(loadIf(v.lane(mask, lane), op.type, 1, [&] {
+        return loadMemory(pointers[lane], op.type, 1, size);
+      }));
     return v.fromLanes(lanes);
   }
-  // On the host a branch per lane costs more than a load of the buffer's first element, which is there to be read.
+  // On the host a branch per lane costs more than a load of the buffer's first
+  // element, which is there to be read.
   for (Value pointer : lanePointers(op, plan, mask))
     lanes.push_back(loadMemory(pointer, op.type, 1, size));
   Value loaded = v.fromLanes(lanes);
@@ -142,11 +169,14 @@ void BodyEmitter::emitStore(const StageOp &op, BodyContext &context) {
     return context.store([&] { storeMemory(value, pointer, op.type, size); });
   }
   value = v.splat(value, width);
-  if (plan.access.kind == AccessKind::Contiguous && (plan.access.aligned || !v.traits.isGpu)) {
-    int64_t alignment = v.traits.isGpu ? std::min<int64_t>(width * size, kMaxGpuAccess) : size;
+  if (plan.access.kind == AccessKind::Contiguous &&
+      (plan.access.aligned || !v.traits.isGpu)) {
+    int64_t alignment =
+        v.traits.isGpu ? std::min<int64_t>(width * size, kMaxGpuAccess) : size;
     Address place = address(op.argument, op.index);
     Value pointer = offsetPointer(place.pointer, place.bytes);
-    return context.store([&] { storeMemory(value, pointer, op.type, alignment); });
+    return context.store(
+        [&] { storeMemory(value, pointer, op.type, alignment); });
   }
   SmallVector<Value> pointers = lanePointers(op, plan, {});
   context.store([&] {

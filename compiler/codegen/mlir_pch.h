@@ -1,6 +1,8 @@
-// The MLIR and LLVM headers that code generation uses, as one precompiled header. Parsing them costs far more than
-// compiling our own code (NVVMDialect.h alone takes 15 seconds), so no other file of ours includes them, and nothing
-// outside compiler/codegen and compiler/driver ever sees them.
+// The MLIR and LLVM headers that code generation uses, as one precompiled
+// header. Parsing them costs far more than compiling our own code
+// (NVVMDialect.h alone takes 15 seconds), so no other file of ours includes
+// them, and nothing outside compiler/codegen and compiler/driver ever sees
+// them.
 #ifndef LOCKSTITCH_COMPILER_CODEGEN_MLIR_PCH_H
 #define LOCKSTITCH_COMPILER_CODEGEN_MLIR_PCH_H
 

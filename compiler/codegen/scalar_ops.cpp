@@ -1,5 +1,7 @@
-// The meaning of every ScalarOpcode in arith/math operations. Where a machine instruction would trap, be undefined or
-// differ between targets (division by zero, shifts by the width, conversions), the guard is here, once for all targets.
+// The meaning of every ScalarOpcode in arith/math operations. Where a machine
+// instruction would trap, be undefined or differ between targets (division by
+// zero, shifts by the width, conversions), the guard is here, once for all
+// targets.
 #include "compiler/codegen/value_builder.h"
 
 #include "llvm/Support/ErrorHandling.h"
@@ -16,8 +18,10 @@ static std::optional<int64_t> constantOf(Value x) {
   return std::nullopt;
 }
 
-/// x / y or x % y (C's meaning) with the rules of Div and Rem for y = 0 and INT_MIN / -1.
-static Value divideInts(ValueBuilder &v, Value x, Value y, bool isSigned, bool remainder) {
+/// x / y or x % y (C's meaning) with the rules of Div and Rem for y = 0 and
+/// INT_MIN / -1.
+static Value divideInts(ValueBuilder &v, Value x, Value y, bool isSigned,
+                        bool remainder) {
   auto divide = [&](Value divisor) {
     if (remainder)
       return isSigned ? v.remS(x, divisor) : v.remU(x, divisor);
@@ -49,22 +53,26 @@ static Value floorModInts(ValueBuilder &v, Value x, Value y, bool isSigned) {
 static Value floorModFloats(ValueBuilder &v, Value x, Value y) {
   Value remainder = emitFloatRem(v, x, y);
   Value zero = v.f(x, 0);
-  Value differs = v.xorI(v.compare(FloatCompare::OLT, remainder, zero), v.compare(FloatCompare::OLT, y, zero));
+  Value differs = v.xorI(v.compare(FloatCompare::OLT, remainder, zero),
+                         v.compare(FloatCompare::OLT, y, zero));
   Value adjust = v.andI(v.compare(FloatCompare::ONE, remainder, zero), differs);
   return v.select(adjust, v.addF(remainder, y), remainder);
 }
 
-static Value shift(ValueBuilder &v, ScalarOpcode opcode, Value x, Value amount, bool isSigned) {
+static Value shift(ValueBuilder &v, ScalarOpcode opcode, Value x, Value amount,
+                   bool isSigned) {
   int64_t width = ValueBuilder::elementOf(x).getIntOrFloatBitWidth();
   Value inRange = v.compare(IntCompare::ult, amount, v.k(amount, width));
   if (opcode == ScalarOpcode::ShiftRight && isSigned)
     return v.shrS(x, v.select(inRange, amount, v.k(amount, width - 1)));
   Value safe = v.select(inRange, amount, v.k(amount, 0));
-  Value shifted = opcode == ScalarOpcode::ShiftLeft ? v.shl(x, safe) : v.shrU(x, safe);
+  Value shifted =
+      opcode == ScalarOpcode::ShiftLeft ? v.shl(x, safe) : v.shrU(x, safe);
   return v.select(inRange, shifted, v.k(x, 0));
 }
 
-static Value compareValues(ValueBuilder &v, ScalarOpcode opcode, Value x, Value y, ElementType type) {
+static Value compareValues(ValueBuilder &v, ScalarOpcode opcode, Value x,
+                           Value y, ElementType type) {
   if (isFloat(type)) {
     switch (opcode) {
     case ScalarOpcode::Eq:
@@ -98,13 +106,15 @@ static Value compareValues(ValueBuilder &v, ScalarOpcode opcode, Value x, Value 
   }
 }
 
-static Value floatOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args) {
+static Value floatOp(ValueBuilder &v, ScalarOpcode opcode,
+                     ArrayRef<Value> args) {
   Value x = args[0];
   switch (opcode) {
   case ScalarOpcode::IsNaN:
     return v.isNaN(x);
   case ScalarOpcode::IsInf:
-    return v.compare(FloatCompare::OEQ, v.absF(x), v.f(x, std::numeric_limits<double>::infinity()));
+    return v.compare(FloatCompare::OEQ, v.absF(x),
+                     v.f(x, std::numeric_limits<double>::infinity()));
   case ScalarOpcode::Add:
     return v.addF(x, args[1]);
   case ScalarOpcode::Sub:
@@ -131,7 +141,8 @@ static Value floatOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args)
     return v.absF(x);
   case ScalarOpcode::Sign: {
     Value zero = v.f(x, 0);
-    Value one = v.select(v.compare(FloatCompare::OGT, x, zero), v.f(x, 1), v.f(x, -1));
+    Value one =
+        v.select(v.compare(FloatCompare::OGT, x, zero), v.f(x, 1), v.f(x, -1));
     Value finite = v.select(v.compare(FloatCompare::OEQ, x, zero), zero, one);
     return v.select(v.isNaN(x), x, finite);
   }
@@ -160,7 +171,8 @@ static Value floatOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args)
   }
 }
 
-static Value intOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args, bool isSigned) {
+static Value intOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args,
+                   bool isSigned) {
   Value x = args[0];
   auto negate = [&] { return v.sub(v.k(x, 0), x); };
   switch (opcode) {
@@ -191,19 +203,27 @@ static Value intOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args, b
   case ScalarOpcode::Mod:
     return floorModInts(v, x, args[1], isSigned);
   case ScalarOpcode::Min:
-    return v.select(v.compare(isSigned ? IntCompare::slt : IntCompare::ult, x, args[1]), x, args[1]);
+    return v.select(
+        v.compare(isSigned ? IntCompare::slt : IntCompare::ult, x, args[1]), x,
+        args[1]);
   case ScalarOpcode::Max:
-    return v.select(v.compare(isSigned ? IntCompare::sgt : IntCompare::ugt, x, args[1]), x, args[1]);
+    return v.select(
+        v.compare(isSigned ? IntCompare::sgt : IntCompare::ugt, x, args[1]), x,
+        args[1]);
   case ScalarOpcode::Pow:
     return emitIntPow(v, x, args[1], isSigned);
   case ScalarOpcode::Neg:
     return negate();
   case ScalarOpcode::Abs:
-    return isSigned ? v.select(v.compare(IntCompare::slt, x, v.k(x, 0)), negate(), x) : x;
+    return isSigned
+               ? v.select(v.compare(IntCompare::slt, x, v.k(x, 0)), negate(), x)
+               : x;
   case ScalarOpcode::Sign: {
     Value zero = v.k(x, 0), one = v.k(x, 1);
     Value positive = v.select(v.compare(IntCompare::eq, x, zero), zero, one);
-    return isSigned ? v.select(v.compare(IntCompare::slt, x, zero), v.k(x, -1), positive) : positive;
+    return isSigned ? v.select(v.compare(IntCompare::slt, x, zero), v.k(x, -1),
+                               positive)
+                    : positive;
   }
   case ScalarOpcode::Floor:
   case ScalarOpcode::Ceil:
@@ -215,7 +235,8 @@ static Value intOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args, b
 }
 
 /// Bool as the two-element lattice: Add, Max are or; Mul, Min are and.
-static Value boolOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args) {
+static Value boolOp(ValueBuilder &v, ScalarOpcode opcode,
+                    ArrayRef<Value> args) {
   switch (opcode) {
   case ScalarOpcode::Not:
     return v.notI(args[0]);
@@ -234,22 +255,25 @@ static Value boolOp(ValueBuilder &v, ScalarOpcode opcode, ArrayRef<Value> args) 
   }
 }
 
-Value emitScalarOp(ValueBuilder &v, ScalarOpcode opcode, ElementType type, ArrayRef<Value> args,
-                   ArrayRef<ElementType> argTypes) {
+Value emitScalarOp(ValueBuilder &v, ScalarOpcode opcode, ElementType type,
+                   ArrayRef<Value> args, ArrayRef<ElementType> argTypes) {
   if (opcode == ScalarOpcode::Cast)
     return emitCast(v, args[0], argTypes[0], type);
   if (opcode == ScalarOpcode::Select)
     return v.select(args[0], args[1], args[2]);
   ElementType operandType = argTypes[0];
   if (operandType == ElementType::F16 || operandType == ElementType::BF16) {
-    // Comparisons of 16-bit floats, in f32; arithmetic on them does not occur, but would be right.
+    // Comparisons of 16-bit floats, in f32; arithmetic on them does not occur,
+    // but would be right.
     SmallVector<Value> wide;
     for (Value arg : args)
       wide.push_back(emitCast(v, arg, operandType, ElementType::F32));
     SmallVector<ElementType> wideTypes(args.size(), ElementType::F32);
     bool narrows = type == operandType;
-    Value result = emitScalarOp(v, opcode, narrows ? ElementType::F32 : type, wide, wideTypes);
-    return narrows && result ? emitCast(v, result, ElementType::F32, type) : result;
+    Value result = emitScalarOp(v, opcode, narrows ? ElementType::F32 : type,
+                                wide, wideTypes);
+    return narrows && result ? emitCast(v, result, ElementType::F32, type)
+                             : result;
   }
   switch (opcode) {
   case ScalarOpcode::Eq:

@@ -1,6 +1,8 @@
-// ValueBuilder: makes arith/math operations on values that are scalars or 1-D vectors of lanes; the two need no
-// distinction in the code that uses it. f16 and bf16 values are carried as their 16 bits (i16): arithmetic is never done in
-// them, and neither target's conversions can then touch a value behind our back.
+// ValueBuilder: makes arith/math operations on values that are scalars or 1-D
+// vectors of lanes; the two need no distinction in the code that uses it. f16
+// and bf16 values are carried as their 16 bits (i16): arithmetic is never done
+// in them, and neither target's conversions can then touch a value behind our
+// back.
 #ifndef LOCKSTITCH_COMPILER_CODEGEN_VALUE_BUILDER_H
 #define LOCKSTITCH_COMPILER_CODEGEN_VALUE_BUILDER_H
 
@@ -15,18 +17,20 @@ using mlir::Value;
 using FloatCompare = mlir::arith::CmpFPredicate;
 using IntCompare = mlir::arith::CmpIPredicate;
 
-/// What the emitter may ask of the machine. Where something is missing it is expanded so that the value is the same.
+/// What the emitter may ask of the machine. Where something is missing it is
+/// expanded so that the value is the same.
 struct MachineTraits {
   bool isGpu = false;
-  unsigned sm = 0;              // GPU
-  bool hasFma = false;          // fused multiply-add in hardware
-  bool hasHalfConvert = false;  // f16 <-> f32 in hardware, correctly rounded
+  unsigned sm = 0;               // GPU
+  bool hasFma = false;           // fused multiply-add in hardware
+  bool hasHalfConvert = false;   // f16 <-> f32 in hardware, correctly rounded
   bool hasBfloatConvert = false; // f32 -> bf16 in hardware, correctly rounded
 };
 
 class ValueBuilder {
 public:
-  ValueBuilder(mlir::MLIRContext *context, Location location, MachineTraits traits);
+  ValueBuilder(mlir::MLIRContext *context, Location location,
+               MachineTraits traits);
 
   mlir::ImplicitLocOpBuilder b;
   const MachineTraits traits;
@@ -43,12 +47,17 @@ public:
   static Type vectorOf(Type element, unsigned width);
   static unsigned widthOf(Type type);
   static unsigned widthOf(Value value) { return widthOf(value.getType()); }
-  static Type elementOf(Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
+  static Type elementOf(Value value) {
+    return mlir::getElementTypeOrSelf(value.getType());
+  }
   /// `element` in as many lanes as `like` has.
-  static Type like(Value like, Type element) { return vectorOf(element, widthOf(like)); }
+  static Type like(Value like, Type element) {
+    return vectorOf(element, widthOf(like));
+  }
 
   // Constants
-  Value constantInt(Type type, int64_t value); // scalar or vector type; value wraps
+  Value constantInt(Type type,
+                    int64_t value); // scalar or vector type; value wraps
   Value constantFloat(Type type, double value);
   Value constant(ElementType type, ScalarConstant value, unsigned width = 1);
   /// Constants of the type of `x`.
@@ -108,7 +117,8 @@ public:
   Value select(Value condition, Value ifTrue, Value ifFalse);
   /// Reinterprets the bits of every lane.
   Value bits(Value x, Type element);
-  Value call(llvm::StringRef intrinsic, Type result, llvm::ArrayRef<Value> args);
+  Value call(llvm::StringRef intrinsic, Type result,
+             llvm::ArrayRef<Value> args);
 
 private:
   template <typename Op, typename... Args> Value make(Args &&...args) {
@@ -123,15 +133,18 @@ private:
   llvm::DenseMap<mlir::Attribute, Value> constants;
 };
 
-/// The value of `x`, an element of type `from`, as one of type `to`: the rules of ScalarOpcode::Cast.
+/// The value of `x`, an element of type `from`, as one of type `to`: the rules
+/// of ScalarOpcode::Cast.
 Value emitCast(ValueBuilder &v, Value x, ElementType from, ElementType to);
 
-/// One operation of a ScalarProgram but Argument, Constant, Index, InRange and Read. `args` have `argTypes` and equal
-/// widths; the result is of type `type`.
-Value emitScalarOp(ValueBuilder &v, ScalarOpcode opcode, ElementType type, llvm::ArrayRef<Value> args,
+/// One operation of a ScalarProgram but Argument, Constant, Index, InRange and
+/// Read. `args` have `argTypes` and equal widths; the result is of type `type`.
+Value emitScalarOp(ValueBuilder &v, ScalarOpcode opcode, ElementType type,
+                   llvm::ArrayRef<Value> args,
                    llvm::ArrayRef<ElementType> argTypes);
 
-/// Elementary functions on f32 or f64 values; see math_functions.cpp for their errors.
+/// Elementary functions on f32 or f64 values; see math_functions.cpp for their
+/// errors.
 Value emitExp(ValueBuilder &v, Value x);
 Value emitLog(ValueBuilder &v, Value x);
 Value emitSin(ValueBuilder &v, Value x);
@@ -141,7 +154,8 @@ Value emitErf(ValueBuilder &v, Value x);
 Value emitPow(ValueBuilder &v, Value x, Value y);
 /// C's fmod.
 Value emitFloatRem(ValueBuilder &v, Value x, Value y);
-/// base^exponent by squaring, wrapping; a negative exponent gives trunc(base^exponent).
+/// base^exponent by squaring, wrapping; a negative exponent gives
+/// trunc(base^exponent).
 Value emitIntPow(ValueBuilder &v, Value base, Value exponent, bool isSigned);
 
 } // namespace lockstitch::codegen

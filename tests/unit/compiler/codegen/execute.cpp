@@ -12,7 +12,8 @@
 namespace lockstitch::testing {
 
 CodeGenerator &generator() {
-  static CodeGenerator instance({.keepMlir = true, .keepLlvm = true, .verify = true});
+  static CodeGenerator instance(
+      {.keepMlir = true, .keepLlvm = true, .verify = true});
   return instance;
 }
 
@@ -36,7 +37,8 @@ std::vector<Bytes> makeBuffers(const StageProgram &program, uint32_t seed) {
         else if (argument.type == ElementType::Bool)
           value.integer = random() & 1;
         else
-          value.integer = static_cast<int64_t>((uint64_t(random()) << 32 | random()) >> (random() % 60));
+          value.integer = static_cast<int64_t>(
+              (uint64_t(random()) << 32 | random()) >> (random() % 60));
         evaluation::store(argument.type, value, bytes.data() + i * size);
       }
     buffers.push_back(std::move(bytes));
@@ -52,7 +54,8 @@ public:
   GuardedBuffer(const Bytes &content, size_t alignment) : size(content.size()) {
     size_t page = sysconf(_SC_PAGESIZE);
     bytes = (size + page - 1) / page * page + 2 * page;
-    base = static_cast<std::byte *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base = static_cast<std::byte *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(base, page, PROT_NONE);
     mprotect(base + bytes - page, page, PROT_NONE);
     size_t start = bytes - page - size;
@@ -70,23 +73,29 @@ using KernelFunction = void (*)(void *const *, int64_t, int64_t, void *);
 
 } // namespace
 
-void runOnHost(const StageProgram &program, const KernelSchedule &schedule, std::vector<Bytes> &buffers,
-               const HostTarget &target) {
-  Result<HostObject> object = generator().emitHostObject(program, schedule, target);
+void runOnHost(const StageProgram &program, const KernelSchedule &schedule,
+               std::vector<Bytes> &buffers, const HostTarget &target) {
+  Result<HostObject> object =
+      generator().emitHostObject(program, schedule, target);
   ASSERT_TRUE(object.ok()) << object.error().messages[0].reason;
   std::span<const std::byte> bytes(object->object);
-  Result<std::vector<std::byte>> library = linkSharedObject(std::span(&bytes, 1));
+  Result<std::vector<std::byte>> library =
+      linkSharedObject(std::span(&bytes, 1));
   ASSERT_TRUE(library.ok()) << library.error().messages[0].reason;
   int file = memfd_create("kernel", 0);
-  ASSERT_EQ(write(file, library->data(), library->size()), static_cast<ssize_t>(library->size()));
-  void *handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_EQ(write(file, library->data(), library->size()),
+            static_cast<ssize_t>(library->size()));
+  void *handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(),
+                        RTLD_NOW | RTLD_LOCAL);
   ASSERT_TRUE(handle) << dlerror();
-  auto kernel = reinterpret_cast<KernelFunction>(dlsym(handle, program.name.c_str()));
+  auto kernel =
+      reinterpret_cast<KernelFunction>(dlsym(handle, program.name.c_str()));
   ASSERT_TRUE(kernel);
   std::vector<std::unique_ptr<GuardedBuffer>> memory;
   std::vector<void *> args;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    memory.push_back(std::make_unique<GuardedBuffer>(buffers[i], byteSize(program.arguments[i].type)));
+    memory.push_back(std::make_unique<GuardedBuffer>(
+        buffers[i], byteSize(program.arguments[i].type)));
     args.push_back(memory.back()->data);
   }
   GuardedBuffer scratch(Bytes(object->scratchBytes), 64);
@@ -99,8 +108,9 @@ void runOnHost(const StageProgram &program, const KernelSchedule &schedule, std:
   close(file);
 }
 
-void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual, const std::vector<Bytes> &expected,
-                 Tolerance tolerance, const std::string &what) {
+void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual,
+                 const std::vector<Bytes> &expected, Tolerance tolerance,
+                 const std::string &what) {
   for (size_t i = 0; i < program.arguments.size(); ++i) {
     const StageArgument &argument = program.arguments[i];
     if (!argument.isOutput)
@@ -108,27 +118,32 @@ void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual, 
     size_t size = byteSize(argument.type);
     int reported = 0;
     for (int64_t at = 0; at < argument.elements && reported < 5; ++at) {
-      const std::byte *x = actual[i].data() + at * size, *y = expected[i].data() + at * size;
+      const std::byte *x = actual[i].data() + at * size,
+                      *y = expected[i].data() + at * size;
       if (!std::memcmp(x, y, size))
         continue;
-      evaluation::Slot a = evaluation::load(argument.type, x), b = evaluation::load(argument.type, y);
+      evaluation::Slot a = evaluation::load(argument.type, x),
+                       b = evaluation::load(argument.type, y);
       if (isFloat(argument.type)) {
         if (std::isnan(a.real) && std::isnan(b.real))
           continue;
-        if (std::fabs(a.real - b.real) <= tolerance.absolute + tolerance.relative * std::fabs(b.real))
+        if (std::fabs(a.real - b.real) <=
+            tolerance.absolute + tolerance.relative * std::fabs(b.real))
           continue;
-        ADD_FAILURE() << what << ": " << program.name << " argument " << i << " [" << at << "] is " << a.real << ", not "
-                      << b.real;
+        ADD_FAILURE() << what << ": " << program.name << " argument " << i
+                      << " [" << at << "] is " << a.real << ", not " << b.real;
       } else {
-        ADD_FAILURE() << what << ": " << program.name << " argument " << i << " [" << at << "] is " << a.integer
-                      << ", not " << b.integer;
+        ADD_FAILURE() << what << ": " << program.name << " argument " << i
+                      << " [" << at << "] is " << a.integer << ", not "
+                      << b.integer;
       }
       ++reported;
     }
   }
 }
 
-void checkOnHost(const StageProgram &program, std::vector<unsigned> widths, Tolerance tolerance) {
+void checkOnHost(const StageProgram &program, std::vector<unsigned> widths,
+                 Tolerance tolerance) {
   std::optional<std::string> wrong = verify(program);
   ASSERT_FALSE(wrong) << *wrong;
   std::vector<Bytes> expected = makeBuffers(program);
@@ -138,7 +153,8 @@ void checkOnHost(const StageProgram &program, std::vector<unsigned> widths, Tole
     KernelSchedule schedule;
     schedule.vectorWidth = width;
     runOnHost(program, schedule, actual);
-    expectEqual(program, actual, expected, tolerance, "host, width " + std::to_string(width));
+    expectEqual(program, actual, expected, tolerance,
+                "host, width " + std::to_string(width));
   }
 }
 

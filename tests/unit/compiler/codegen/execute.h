@@ -9,28 +9,35 @@
 
 namespace lockstitch::testing {
 
-/// The generator that the tests of one process share; it verifies what it makes.
+/// The generator that the tests of one process share; it verifies what it
+/// makes.
 CodeGenerator &generator();
 /// This CPU.
 const HostTarget &hostTarget();
 
-/// Buffers for `program`: inputs from a fixed pseudo-random sequence fit for their type, outputs filled with 0xa5.
+/// Buffers for `program`: inputs from a fixed pseudo-random sequence fit for
+/// their type, outputs filled with 0xa5.
 std::vector<Bytes> makeBuffers(const StageProgram &program, uint32_t seed = 1);
 
-/// Compiles `program` for `target`, links it, loads it, and runs all rows in two calls. Every buffer lies at the end of a
-/// page that is followed by an inaccessible one, so that an access past the end is a crash.
-void runOnHost(const StageProgram &program, const KernelSchedule &schedule, std::vector<Bytes> &buffers,
+/// Compiles `program` for `target`, links it, loads it, and runs all rows in
+/// two calls. Every buffer lies at the end of a page that is followed by an
+/// inaccessible one, so that an access past the end is a crash.
+void runOnHost(const StageProgram &program, const KernelSchedule &schedule,
+               std::vector<Bytes> &buffers,
                const HostTarget &target = hostTarget());
 
 struct Tolerance {
   double relative = 0, absolute = 0;
 };
 /// Expects the output buffers of `program` to agree; NaN agrees with NaN.
-void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual, const std::vector<Bytes> &expected,
-                 Tolerance tolerance, const std::string &what);
+void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual,
+                 const std::vector<Bytes> &expected, Tolerance tolerance,
+                 const std::string &what);
 
-/// Runs `program` on the host with each of `widths` lanes, and compares with the interpreter.
-void checkOnHost(const StageProgram &program, std::vector<unsigned> widths, Tolerance tolerance = {});
+/// Runs `program` on the host with each of `widths` lanes, and compares with
+/// the interpreter.
+void checkOnHost(const StageProgram &program, std::vector<unsigned> widths,
+                 Tolerance tolerance = {});
 
 } // namespace lockstitch::testing
 

@@ -24,8 +24,10 @@ KernelSchedule vectors(unsigned width) {
   return schedule;
 }
 
-HostObject objectOf(const StageProgram &program, const HostTarget &target = hostTarget()) {
-  Result<HostObject> object = generator().emitHostObject(program, vectors(8), target);
+HostObject objectOf(const StageProgram &program,
+                    const HostTarget &target = hostTarget()) {
+  Result<HostObject> object =
+      generator().emitHostObject(program, vectors(8), target);
   EXPECT_TRUE(object.ok()) << object.error().messages[0].reason;
   return object.ok() ? *object : HostObject();
 }
@@ -40,7 +42,8 @@ std::vector<std::byte> link(const std::vector<HostObject> &objects) {
 }
 
 TEST(HostTarget, LevelsNameTheirFeatures) {
-  Result<HostTarget> v2 = HostTarget::resolve("x86-64-v2"), v3 = HostTarget::resolve("x86-64-v3"),
+  Result<HostTarget> v2 = HostTarget::resolve("x86-64-v2"),
+                     v3 = HostTarget::resolve("x86-64-v3"),
                      v4 = HostTarget::resolve("x86-64-v4");
   ASSERT_TRUE(v2.ok() && v3.ok() && v4.ok());
   EXPECT_THAT(v2->requiredFeatures, Contains("sse4.2"));
@@ -77,8 +80,10 @@ TEST(HostTarget, AnythingElseIsRefused) {
 TEST(HostObject, LevelsRestrictTheInstructions) {
   // The IR says which features the back end may use.
   StageProgram program = softmax(2, 64);
-  EXPECT_THAT(objectOf(program, *HostTarget::resolve("x86-64-v2")).text.llvm, HasSubstr("\"target-cpu\"=\"x86-64-v2\""));
-  EXPECT_THAT(objectOf(program, *HostTarget::resolve("x86-64-v3")).text.llvm, HasSubstr("\"target-cpu\"=\"x86-64-v3\""));
+  EXPECT_THAT(objectOf(program, *HostTarget::resolve("x86-64-v2")).text.llvm,
+              HasSubstr("\"target-cpu\"=\"x86-64-v2\""));
+  EXPECT_THAT(objectOf(program, *HostTarget::resolve("x86-64-v3")).text.llvm,
+              HasSubstr("\"target-cpu\"=\"x86-64-v3\""));
 }
 
 TEST(HostObject, TextsAreKeptOnRequest) {
@@ -86,21 +91,25 @@ TEST(HostObject, TextsAreKeptOnRequest) {
   EXPECT_THAT(object.text.mlir, HasSubstr("scf.for"));
   EXPECT_THAT(object.text.llvm, HasSubstr("define void @softmax_f32_2x64"));
   CodeGenerator plain;
-  Result<HostObject> without = plain.emitHostObject(softmax(2, 64), vectors(8), hostTarget());
+  Result<HostObject> without =
+      plain.emitHostObject(softmax(2, 64), vectors(8), hostTarget());
   ASSERT_TRUE(without.ok());
   EXPECT_TRUE(without->text.mlir.empty() && without->text.llvm.empty());
 }
 
 TEST(HostObject, ScratchHoldsTheTiles) {
-  EXPECT_EQ(objectOf(softmax(2, 100)).scratchBytes, 448);                  // 100 f32, rounded up to 64
-  EXPECT_EQ(objectOf(manyTiles(2, 64)).scratchBytes, 64 * 4 + 64 + 64 * 2); // two tiles share the first slot
+  EXPECT_EQ(objectOf(softmax(2, 100)).scratchBytes,
+            448); // 100 f32, rounded up to 64
+  EXPECT_EQ(objectOf(manyTiles(2, 64)).scratchBytes,
+            64 * 4 + 64 + 64 * 2); // two tiles share the first slot
   EXPECT_EQ(objectOf(elementwise(2, 64)).scratchBytes, 0);
 }
 
 TEST(HostObject, TilesOfUnequalSizeMustNotShareASlot) {
   StageProgram program = manyTiles(2, 64);
   program.tiles[1].slot = 0; // bool beside f32
-  Result<HostObject> host = generator().emitHostObject(program, vectors(8), hostTarget());
+  Result<HostObject> host =
+      generator().emitHostObject(program, vectors(8), hostTarget());
   ASSERT_FALSE(host.ok());
   EXPECT_EQ(host.error().kind, ErrorKind::Internal);
   EXPECT_THAT(host.error().messages[0].reason, HasSubstr("share slot 0"));
@@ -108,26 +117,34 @@ TEST(HostObject, TilesOfUnequalSizeMustNotShareASlot) {
 
 TEST(HostObject, WhatCannotBeEmittedIsAnError) {
   KernelBuilder k("exp_of_int", 1);
-  uint32_t in = k.input(ElementType::I32, 8), out = k.output(ElementType::I32, 8);
+  uint32_t in = k.input(ElementType::I32, 8),
+           out = k.output(ElementType::I32, 8);
   k.stage(8);
-  k.store(out, col(), k.op(ScalarOpcode::Exp, ElementType::I32, {k.load(in, col())}));
-  Result<HostObject> host = generator().emitHostObject(k.program, vectors(8), hostTarget());
+  k.store(out, col(),
+          k.op(ScalarOpcode::Exp, ElementType::I32, {k.load(in, col())}));
+  Result<HostObject> host =
+      generator().emitHostObject(k.program, vectors(8), hostTarget());
   ASSERT_FALSE(host.ok());
   EXPECT_EQ(host.error().kind, ErrorKind::Internal);
   EXPECT_EQ(host.error().messages[0].where, "kernel exp_of_int");
-  EXPECT_THAT(host.error().messages[0].reason, HasSubstr("cannot emit exp on i32"));
+  EXPECT_THAT(host.error().messages[0].reason,
+              HasSubstr("cannot emit exp on i32"));
   // The generator is still good.
-  EXPECT_TRUE(generator().emitHostObject(softmax(2, 64), vectors(8), hostTarget()).ok());
+  EXPECT_TRUE(generator()
+                  .emitHostObject(softmax(2, 64), vectors(8), hostTarget())
+                  .ok());
 }
 
 TEST(CodeGenerator, SurvivesFatalErrorsOfLlvm) {
   CodeGenerator mine;
   HostTarget impossible;
   impossible.cpu = "i386"; // not a 64-bit CPU: LLVM ends the process
-  Result<HostObject> object = mine.emitHostObject(softmax(2, 64), vectors(8), impossible);
+  Result<HostObject> object =
+      mine.emitHostObject(softmax(2, 64), vectors(8), impossible);
   ASSERT_FALSE(object.ok());
   EXPECT_EQ(object.error().kind, ErrorKind::Internal);
-  EXPECT_THAT(object.error().messages[0].reason, HasSubstr("64-bit code requested"));
+  EXPECT_THAT(object.error().messages[0].reason,
+              HasSubstr("64-bit code requested"));
   object = mine.emitHostObject(softmax(2, 64), vectors(8), hostTarget());
   ASSERT_TRUE(object.ok());
   EXPECT_EQ(object->object, objectOf(softmax(2, 64)).object);
@@ -137,8 +154,10 @@ TEST(SharedObject, HoldsSeveralKernels) {
   StageProgram a = softmax(3, 64), b = layerNorm(3, 64);
   std::vector<std::byte> library = link({objectOf(a), objectOf(b)});
   int file = memfd_create("kernels", 0);
-  ASSERT_EQ(write(file, library.data(), library.size()), static_cast<ssize_t>(library.size()));
-  void *handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW);
+  ASSERT_EQ(write(file, library.data(), library.size()),
+            static_cast<ssize_t>(library.size()));
+  void *handle =
+      dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW);
   ASSERT_TRUE(handle) << dlerror();
   EXPECT_TRUE(dlsym(handle, a.name.c_str()));
   EXPECT_TRUE(dlsym(handle, b.name.c_str()));
@@ -153,7 +172,8 @@ TEST(SharedObject, SameInputSameBytes) {
 
 TEST(SharedObject, AnotherGeneratorGivesTheSameBytes) {
   CodeGenerator other;
-  Result<HostObject> object = other.emitHostObject(softmax(3, 64), vectors(8), hostTarget());
+  Result<HostObject> object =
+      other.emitHostObject(softmax(3, 64), vectors(8), hostTarget());
   ASSERT_TRUE(object.ok());
   EXPECT_EQ(object->object, objectOf(softmax(3, 64)).object);
 }
@@ -162,17 +182,21 @@ TEST(SharedObject, UndefinedSymbolIsNamed) {
   std::ifstream file(UNDEFINED_SYMBOL_OBJECT, std::ios::binary);
   std::vector<char> content((std::istreambuf_iterator<char>(file)), {});
   ASSERT_FALSE(content.empty());
-  std::span<const std::byte> bytes(reinterpret_cast<const std::byte *>(content.data()), content.size());
-  Result<std::vector<std::byte>> library = linkSharedObject(std::span(&bytes, 1));
+  std::span<const std::byte> bytes(
+      reinterpret_cast<const std::byte *>(content.data()), content.size());
+  Result<std::vector<std::byte>> library =
+      linkSharedObject(std::span(&bytes, 1));
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().kind, ErrorKind::Internal);
-  EXPECT_THAT(library.error().messages[0].reason, HasSubstr("undefined symbol: lockstitch_test_missing_function"));
+  EXPECT_THAT(library.error().messages[0].reason,
+              HasSubstr("undefined symbol: lockstitch_test_missing_function"));
 }
 
 TEST(SharedObject, GarbageIsAnError) {
   std::vector<std::byte> garbage(100, std::byte{42});
   std::span<const std::byte> bytes(garbage);
-  Result<std::vector<std::byte>> library = linkSharedObject(std::span(&bytes, 1));
+  Result<std::vector<std::byte>> library =
+      linkSharedObject(std::span(&bytes, 1));
   ASSERT_FALSE(library.ok());
   EXPECT_THAT(library.error().messages[0].reason, HasSubstr("linking failed"));
 }
@@ -184,11 +208,13 @@ TEST(CodeGenerator, WorksInSeveralThreads) {
   for (int &result : good)
     threads.emplace_back([&] {
       CodeGenerator mine;
-      Result<HostObject> object = mine.emitHostObject(softmax(3, 64), vectors(8), hostTarget());
+      Result<HostObject> object =
+          mine.emitHostObject(softmax(3, 64), vectors(8), hostTarget());
       std::vector<std::span<const std::byte>> spans;
       if (object.ok())
         spans.emplace_back(object->object);
-      result = object.ok() && object->object == expected && linkSharedObject(spans).ok();
+      result = object.ok() && object->object == expected &&
+               linkSharedObject(spans).ok();
     });
   for (std::thread &thread : threads)
     thread.join();

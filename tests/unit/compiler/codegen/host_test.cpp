@@ -10,14 +10,17 @@
 namespace lockstitch::testing {
 namespace {
 
-/// f32 sums in another order than the interpreter's; half an ulp of f16 and bf16 where that decides a rounding.
+/// f32 sums in another order than the interpreter's; half an ulp of f16 and
+/// bf16 where that decides a rounding.
 constexpr Tolerance kSums{2e-3, 2e-4};
 
 TEST(HostKernel, SampleKernelsAreRight) {
   for (const StageProgram &program : sampleKernels()) {
     SCOPED_TRACE(program.name);
-    bool exact = program.name.find("softmax") == std::string::npos && program.name.find("layer_norm") == std::string::npos &&
-                 program.name.find("welford") == std::string::npos && program.name.find("reduce_add_f") == std::string::npos;
+    bool exact = program.name.find("softmax") == std::string::npos &&
+                 program.name.find("layer_norm") == std::string::npos &&
+                 program.name.find("welford") == std::string::npos &&
+                 program.name.find("reduce_add_f") == std::string::npos;
     checkOnHost(program, {1, 4, 8, 16}, exact ? Tolerance{} : kSums);
   }
 }
@@ -46,13 +49,46 @@ std::vector<Bytes> edgeCases(const StageProgram &program) {
     if (argument.isOutput)
       continue;
     size_t size = byteSize(argument.type);
-    std::vector<double> reals = {0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 127.5, 128, 255.5, 256, -129, 32767.5, 65504, 65519.9,
-                                 65520, 1e-7, 6e-8, 2.9e-8, 3.1e-8, -6.1e-5, 2147483647, 2147483648.0, -2147483649.0, 4294967296.0,
-                                 9.3e18, -9.3e18, 1.9e19, 1e38, 3.4e38, 3.5e38, 1e300, 1.00390625, 1.01171875, 1.005859375, 1.00048828125,
-                                 1.00146484375, INFINITY, -INFINITY, NAN};
-    std::vector<int64_t> integers = {0, 1, -1, 2, -2, 7, -7, 63, 64, 127, 128, -128, 255, 256, 32767, 32768, -32768, 65535, 65519, 65520,
-                                     INT32_MAX, INT32_MIN, 0xffffffffll, 16777217, 33554435, INT64_MAX, INT64_MIN, -3, 5,
-                                     (int64_t(1) << 55) + (int64_t(1) << 47), 9007199254740993};
+    std::vector<double> reals = {
+        0.0,           -0.0,          0.5,          -0.5,          1.5,
+        2.5,           -2.5,          127.5,        128,           255.5,
+        256,           -129,          32767.5,      65504,         65519.9,
+        65520,         1e-7,          6e-8,         2.9e-8,        3.1e-8,
+        -6.1e-5,       2147483647,    2147483648.0, -2147483649.0, 4294967296.0,
+        9.3e18,        -9.3e18,       1.9e19,       1e38,          3.4e38,
+        3.5e38,        1e300,         1.00390625,   1.01171875,    1.005859375,
+        1.00048828125, 1.00146484375, INFINITY,     -INFINITY,     NAN};
+    std::vector<int64_t> integers = {0,
+                                     1,
+                                     -1,
+                                     2,
+                                     -2,
+                                     7,
+                                     -7,
+                                     63,
+                                     64,
+                                     127,
+                                     128,
+                                     -128,
+                                     255,
+                                     256,
+                                     32767,
+                                     32768,
+                                     -32768,
+                                     65535,
+                                     65519,
+                                     65520,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     0xffffffffll,
+                                     16777217,
+                                     33554435,
+                                     INT64_MAX,
+                                     INT64_MIN,
+                                     -3,
+                                     5,
+                                     (int64_t(1) << 55) + (int64_t(1) << 47),
+                                     9007199254740993};
     std::vector<evaluation::Slot> slots;
     evaluation::Slot slot{};
     if (isFloat(argument.type)) {
@@ -62,7 +98,8 @@ std::vector<Bytes> edgeCases(const StageProgram &program) {
       }
     } else {
       for (int64_t integer : integers) {
-        slot.integer = argument.type == ElementType::Bool ? integer & 1 : integer;
+        slot.integer =
+            argument.type == ElementType::Bool ? integer & 1 : integer;
         slots.push_back(slot);
       }
     }
@@ -70,7 +107,8 @@ std::vector<Bytes> edgeCases(const StageProgram &program) {
     for (int64_t at = 0; at < argument.elements; ++at) {
       size_t which = i == 0 ? at % slots.size() : at / slots.size();
       if (which < slots.size())
-        evaluation::store(argument.type, slots[which], buffers[i].data() + at * size);
+        evaluation::store(argument.type, slots[which],
+                          buffers[i].data() + at * size);
     }
   }
   return buffers;
@@ -102,10 +140,12 @@ TEST_P(EveryType, OperationsAreExact) {
     checkEdgeCases(everyOperation(type(), 1700), *HostTarget::resolve(level));
 }
 
-/// f64 cannot hold 2^55 + 2^47 + 1, and rounding by way of it would lose the 1 that decides. (The reference does.)
+/// f64 cannot hold 2^55 + 2^47 + 1, and rounding by way of it would lose the 1
+/// that decides. (The reference does.)
 TEST(HostKernel, LongIntegersAreRoundedOnceToBfloat16) {
   KernelBuilder k("round_once", 1);
-  uint32_t in = k.input(ElementType::I64, 4), out = k.output(ElementType::BF16, 4);
+  uint32_t in = k.input(ElementType::I64, 4),
+           out = k.output(ElementType::BF16, 4);
   k.stage(4);
   k.store(out, col(), k.cast(k.load(in, col()), ElementType::BF16));
   int64_t big = int64_t(1) << 55, half = int64_t(1) << 47;
@@ -124,7 +164,10 @@ TEST(HostKernel, LongIntegersAreRoundedOnceToBfloat16) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryType, ::testing::Range(0, kNumElementTypes),
-                         [](const auto &info) { return std::string(name(static_cast<ElementType>(info.param))); });
+                         [](const auto &info) {
+                           return std::string(
+                               name(static_cast<ElementType>(info.param)));
+                         });
 
 } // namespace
 } // namespace lockstitch::testing

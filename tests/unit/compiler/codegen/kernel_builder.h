@@ -10,15 +10,20 @@ inline IndexExpr row() { return IndexExpr::dim(kRowDim); }
 inline IndexExpr col() { return IndexExpr::dim(kColumnDim); }
 inline IndexExpr num(int64_t value) { return IndexExpr::constant(value); }
 
-/// Appends operations to a block; every one gets the next origin, so that each has a line of its own.
+/// Appends operations to a block; every one gets the next origin, so that each
+/// has a line of its own.
 class KernelBuilder {
 public:
   KernelBuilder(std::string name, int64_t rows) {
     program.name = std::move(name);
     program.rows = rows;
   }
-  uint32_t input(ElementType type, int64_t elements) { return argument(type, elements, false); }
-  uint32_t output(ElementType type, int64_t elements) { return argument(type, elements, true); }
+  uint32_t input(ElementType type, int64_t elements) {
+    return argument(type, elements, false);
+  }
+  uint32_t output(ElementType type, int64_t elements) {
+    return argument(type, elements, true);
+  }
   uint32_t tile(ElementType type, int64_t columns, uint32_t slot) {
     program.tiles.push_back({type, columns, slot});
     return program.tiles.size() - 1;
@@ -31,7 +36,8 @@ public:
   }
   void finish() { block = &program.stages.back().finish; }
 
-  StageValueId load(uint32_t argument, IndexExpr index, std::vector<IndexConstraint> guards = {}) {
+  StageValueId load(uint32_t argument, IndexExpr index,
+                    std::vector<IndexConstraint> guards = {}) {
     StageOp op = make(StageOpcode::Load, program.arguments[argument].type);
     op.argument = argument;
     op.index = simplify(index, ranges());
@@ -56,7 +62,8 @@ public:
     op.args = {value};
     push(std::move(op));
   }
-  StageValueId op(ScalarOpcode opcode, ElementType type, std::vector<StageValueId> args) {
+  StageValueId op(ScalarOpcode opcode, ElementType type,
+                  std::vector<StageValueId> args) {
     StageOp op = make(StageOpcode::Scalar, type);
     op.scalar = opcode;
     op.args = std::move(args);
@@ -65,7 +72,9 @@ public:
   StageValueId constant(ElementType type, double value) {
     StageOp op = make(StageOpcode::Scalar, type);
     op.scalar = ScalarOpcode::Constant;
-    op.constant = isFloat(type) ? ScalarConstant::fromDouble(value) : ScalarConstant::fromInt(static_cast<int64_t>(value));
+    op.constant = isFloat(type)
+                      ? ScalarConstant::fromDouble(value)
+                      : ScalarConstant::fromInt(static_cast<int64_t>(value));
     return push(std::move(op));
   }
   StageValueId index(IndexExpr expr) {
@@ -82,21 +91,29 @@ public:
     op.hi = hi;
     return push(std::move(op));
   }
-  StageValueId cast(StageValueId value, ElementType type) { return op(ScalarOpcode::Cast, type, {value}); }
+  StageValueId cast(StageValueId value, ElementType type) {
+    return op(ScalarOpcode::Cast, type, {value});
+  }
 
-  /// Folds `value` over the columns of the current stage; returns the row value.
-  StageValueId reduce(ScalarOpcode opcode, ElementType type, StageValueId value, double init) {
+  /// Folds `value` over the columns of the current stage; returns the row
+  /// value.
+  StageValueId reduce(ScalarOpcode opcode, ElementType type, StageValueId value,
+                      double init) {
     StageReduction fold = simple(opcode, type, value, init);
     StageValueId result = fold.results[0];
     program.stages.back().reductions.push_back(std::move(fold));
     return result;
   }
   /// Any fold over the columns.
-  void reduce(StageReduction fold) { program.stages.back().reductions.push_back(std::move(fold)); }
+  void reduce(StageReduction fold) {
+    program.stages.back().reductions.push_back(std::move(fold));
+  }
 
-  /// A sequential loop; `body` gets its dimension and returns the value to fold.
+  /// A sequential loop; `body` gets its dimension and returns the value to
+  /// fold.
   template <typename Body>
-  StageValueId loop(int64_t trips, ScalarOpcode opcode, ElementType type, double init, Body body) {
+  StageValueId loop(int64_t trips, ScalarOpcode opcode, ElementType type,
+                    double init, Body body) {
     auto loop = std::make_shared<StageLoop>();
     loop->loopDim = kFirstLoopDim + program.numLoopDims++;
     loop->trips = trips;
@@ -114,14 +131,18 @@ public:
     return result;
   }
 
-  StageReduction simple(ScalarOpcode opcode, ElementType type, StageValueId value, double init) {
+  StageReduction simple(ScalarOpcode opcode, ElementType type,
+                        StageValueId value, double init) {
     StageReduction fold;
     fold.values = {value};
     fold.types = {type};
-    fold.init = {isFloat(type) ? ScalarConstant::fromDouble(init) : ScalarConstant::fromInt(static_cast<int64_t>(init))};
+    fold.init = {isFloat(type)
+                     ? ScalarConstant::fromDouble(init)
+                     : ScalarConstant::fromInt(static_cast<int64_t>(init))};
     for (ScalarProgram *code : {&fold.update, &fold.combine}) {
       ScalarBuilder builder(*code);
-      ScalarId left = builder.argument(0, type), right = builder.argument(1, type);
+      ScalarId left = builder.argument(0, type),
+               right = builder.argument(1, type);
       code->results = {builder.op(opcode, {left, right})};
     }
     fold.results = {newValue()};
@@ -129,7 +150,9 @@ public:
     return fold;
   }
   StageValueId newValue() { return program.numValues++; }
-  IndexRanges ranges() const { return program.ranges(program.stages.back().columns); }
+  IndexRanges ranges() const {
+    return program.ranges(program.stages.back().columns);
+  }
 
   StageProgram program;
 

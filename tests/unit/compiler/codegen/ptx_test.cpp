@@ -1,4 +1,5 @@
-// PTX of every kind of kernel: its text, and the assembler's opinion of it where there is one.
+// PTX of every kind of kernel: its text, and the assembler's opinion of it
+// where there is one.
 #include "compiler/codegen/assembler.h"
 #include "execute.h"
 #include "sample_kernels.h"
@@ -14,7 +15,8 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-KernelSchedule gpuSchedule(const StageProgram &program, unsigned width, unsigned threads, unsigned rows, bool unroll) {
+KernelSchedule gpuSchedule(const StageProgram &program, unsigned width,
+                           unsigned threads, unsigned rows, bool unroll) {
   KernelSchedule schedule;
   schedule.vectorWidth = width;
   schedule.threadsPerRow = threads;
@@ -29,19 +31,24 @@ KernelSchedule plainSchedule(const StageProgram &program, unsigned width) {
   int64_t longest = 1;
   for (const Stage &stage : program.stages)
     longest = std::max(longest, stage.columns);
-  unsigned threads = std::min<unsigned>(std::bit_ceil(static_cast<unsigned>((longest + width - 1) / width)), 256);
-  return gpuSchedule(program, width, threads, threads > 32 ? 1 : 128 / threads, true);
+  unsigned threads = std::min<unsigned>(
+      std::bit_ceil(static_cast<unsigned>((longest + width - 1) / width)), 256);
+  return gpuSchedule(program, width, threads, threads > 32 ? 1 : 128 / threads,
+                     true);
 }
 
-std::string ptxOf(const StageProgram &program, const KernelSchedule &schedule, unsigned sm = 90) {
+std::string ptxOf(const StageProgram &program, const KernelSchedule &schedule,
+                  unsigned sm = 90) {
   Result<GpuKernel> kernel = generator().emitPtx(program, schedule, {sm});
-  EXPECT_TRUE(kernel.ok()) << program.name << ": " << kernel.error().messages[0].reason;
+  EXPECT_TRUE(kernel.ok()) << program.name << ": "
+                           << kernel.error().messages[0].reason;
   return kernel.ok() ? kernel->ptx : "";
 }
 
 size_t count(const std::string &text, const std::string &what) {
   size_t result = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+  for (size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + 1))
     ++result;
   return result;
 }
@@ -66,7 +73,8 @@ TEST(Ptx, LinesNamePrimitives) {
 }
 
 TEST(Ptx, NothingIsContracted) {
-  std::string ptx = ptxOf(elementwise(8, 1024), gpuSchedule(elementwise(8, 1024), 4, 256, 1, true));
+  std::string ptx = ptxOf(elementwise(8, 1024),
+                          gpuSchedule(elementwise(8, 1024), 4, 256, 1, true));
   EXPECT_THAT(ptx, HasSubstr("mul.rn.f32"));
   EXPECT_THAT(ptx, Not(HasSubstr("fma")));
 }
@@ -80,11 +88,18 @@ TEST(Ptx, DivisionAndRootAreCorrectlyRounded) {
 }
 
 TEST(Ptx, OneBarrierPerStageWithReductions) {
-  StageProgram program = layerNorm(4, 1024); // two reductions in the first stage
-  EXPECT_EQ(count(ptxOf(program, gpuSchedule(program, 4, 256, 1, true)), "bar.sync"), 1u);
+  StageProgram program =
+      layerNorm(4, 1024); // two reductions in the first stage
+  EXPECT_EQ(
+      count(ptxOf(program, gpuSchedule(program, 4, 256, 1, true)), "bar.sync"),
+      1u);
   program = softmax(4, 1024);
-  EXPECT_EQ(count(ptxOf(program, gpuSchedule(program, 4, 256, 1, true)), "bar.sync"), 2u);
-  EXPECT_EQ(count(ptxOf(program, gpuSchedule(program, 4, 32, 4, true)), "bar.sync"), 0u);
+  EXPECT_EQ(
+      count(ptxOf(program, gpuSchedule(program, 4, 256, 1, true)), "bar.sync"),
+      2u);
+  EXPECT_EQ(
+      count(ptxOf(program, gpuSchedule(program, 4, 32, 4, true)), "bar.sync"),
+      0u);
 }
 
 TEST(Ptx, SharedMemoryIsDynamic) {
@@ -92,14 +107,17 @@ TEST(Ptx, SharedMemoryIsDynamic) {
   KernelSchedule schedule = gpuSchedule(program, 4, 128, 1, false);
   Result<GpuKernel> kernel = generator().emitPtx(program, schedule, {90});
   ASSERT_TRUE(kernel.ok());
-  EXPECT_THAT(kernel->ptx, HasSubstr(".extern .shared .align 16 .b8 lockstitch_shared[];"));
+  EXPECT_THAT(kernel->ptx,
+              HasSubstr(".extern .shared .align 16 .b8 lockstitch_shared[];"));
   EXPECT_THAT(kernel->ptx, HasSubstr("st.shared.v4.b32"));
   EXPECT_EQ(kernel->sharedBytes, 4096 * 4 + 2 * 4 * 4);
-  EXPECT_THAT(ptxOf(program, gpuSchedule(program, 4, 32, 4, true)), Not(HasSubstr("shared")));
+  EXPECT_THAT(ptxOf(program, gpuSchedule(program, 4, 32, 4, true)),
+              Not(HasSubstr("shared")));
 }
 
 TEST(Ptx, RowWorkLeavesTheLoop) {
-  // The loop over columns adds to pointers; the row's offset and the row's factor are computed before it.
+  // The loop over columns adds to pointers; the row's offset and the row's
+  // factor are computed before it.
   StageProgram program = elementwise(8, 16384);
   std::string ptx = ptxOf(program, gpuSchedule(program, 4, 128, 1, false));
   size_t loop = ptx.find("$L__BB0_1:");
@@ -114,13 +132,15 @@ TEST(Ptx, WideIndicesHave64Bits) {
   StageProgram program = elementwise(int64_t(1) << 22, 1024);
   KernelSchedule schedule = gpuSchedule(program, 4, 256, 1, true);
   schedule.wideIndex = true;
-  EXPECT_THAT(ptxOf(program, schedule), Not(HasSubstr("shl.b32 \t%r4, %r2, 10")));
+  EXPECT_THAT(ptxOf(program, schedule),
+              Not(HasSubstr("shl.b32 \t%r4, %r2, 10")));
   EXPECT_THAT(ptxOf(program, schedule), HasSubstr("shl.b64"));
 }
 
 TEST(Ptx, UnknownArchitectureIsRefused) {
   StageProgram program = elementwise(1, 4);
-  Result<GpuKernel> kernel = generator().emitPtx(program, plainSchedule(program, 4), {33});
+  Result<GpuKernel> kernel =
+      generator().emitPtx(program, plainSchedule(program, 4), {33});
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.error().kind, ErrorKind::Refused);
   EXPECT_THAT(kernel.error().messages[0].where, HasSubstr("sm_33"));
@@ -129,7 +149,8 @@ TEST(Ptx, UnknownArchitectureIsRefused) {
 
 TEST(Ptx, ModulesAreLinkedIntoOne) {
   StageProgram a = softmax(4, 1024), b = layerNorm(4, 1024);
-  std::string first = ptxOf(a, gpuSchedule(a, 4, 128, 1, false)), second = ptxOf(b, gpuSchedule(b, 4, 256, 1, true));
+  std::string first = ptxOf(a, gpuSchedule(a, 4, 128, 1, false)),
+              second = ptxOf(b, gpuSchedule(b, 4, 256, 1, true));
   std::string_view modules[] = {first, second};
   Result<std::string> linked = linkPtx(modules);
   ASSERT_TRUE(linked.ok());
@@ -141,16 +162,19 @@ TEST(Ptx, ModulesAreLinkedIntoOne) {
   std::string_view mixed[] = {first, other};
   Result<std::string> refused = linkPtx(mixed);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().messages[0].reason, HasSubstr("different targets"));
+  EXPECT_THAT(refused.error().messages[0].reason,
+              HasSubstr("different targets"));
   std::string_view twice[] = {first, first};
   refused = linkPtx(twice);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().messages[0].reason, HasSubstr("kernel softmax_f32_4x1024 is there twice"));
+  EXPECT_THAT(refused.error().messages[0].reason,
+              HasSubstr("kernel softmax_f32_4x1024 is there twice"));
 }
 
 TEST(Ptx, SameInputSameText) {
   StageProgram program = layerNorm(4, 776);
-  EXPECT_EQ(ptxOf(program, plainSchedule(program, 4)), ptxOf(program, plainSchedule(program, 4)));
+  EXPECT_EQ(ptxOf(program, plainSchedule(program, 4)),
+            ptxOf(program, plainSchedule(program, 4)));
 }
 
 /// Every sample, in both forms of the column loop, through the assembler.
@@ -159,11 +183,14 @@ class Assembly : public ::testing::TestWithParam<unsigned> {};
 TEST_P(Assembly, AcceptsEverythingWithoutSpills) {
   std::optional<Assembler> assembler = Assembler::find();
   if (!assembler)
-    GTEST_SKIP() << "no assembler (ptxas or nvJitLink) was found: this check did not run";
+    GTEST_SKIP() << "no assembler (ptxas or nvJitLink) was found: this check "
+                    "did not run";
   std::vector<std::string> modules;
   for (StageProgram program : sampleKernels())
     for (bool unroll : {true, false}) {
-      bool vector = std::all_of(program.stages.begin(), program.stages.end(), [](const Stage &s) { return s.columns % 4 == 0; });
+      bool vector =
+          std::all_of(program.stages.begin(), program.stages.end(),
+                      [](const Stage &s) { return s.columns % 4 == 0; });
       KernelSchedule schedule = plainSchedule(program, vector ? 4 : 1);
       schedule.unrollColumns = unroll;
       if (!unroll) {
@@ -181,7 +208,8 @@ TEST_P(Assembly, AcceptsEverythingWithoutSpills) {
   EXPECT_EQ(code->kernels.size(), modules.size());
   for (const KernelResources &kernel : code->kernels) {
     EXPECT_GT(kernel.registers, 0) << kernel.symbol;
-    EXPECT_EQ(kernel.spillStoreBytes + kernel.spillLoadBytes, 0) << kernel.symbol;
+    EXPECT_EQ(kernel.spillStoreBytes + kernel.spillLoadBytes, 0)
+        << kernel.symbol;
     EXPECT_EQ(kernel.stackBytes, 0) << kernel.symbol;
   }
 }
@@ -189,11 +217,13 @@ TEST_P(Assembly, AcceptsEverythingWithoutSpills) {
 TEST_P(Assembly, AcceptsEveryOperationAndCast) {
   std::optional<Assembler> assembler = Assembler::find();
   if (!assembler)
-    GTEST_SKIP() << "no assembler (ptxas or nvJitLink) was found: this check did not run";
+    GTEST_SKIP() << "no assembler (ptxas or nvJitLink) was found: this check "
+                    "did not run";
   std::vector<std::string> modules;
   for (int type = 0; type < kNumElementTypes; ++type)
     for (const StageProgram &program :
-         {castToAll(static_cast<ElementType>(type), 64), everyOperation(static_cast<ElementType>(type), 64)})
+         {castToAll(static_cast<ElementType>(type), 64),
+          everyOperation(static_cast<ElementType>(type), 64)})
       modules.push_back(ptxOf(program, plainSchedule(program, 4), GetParam()));
   std::vector<std::string_view> views(modules.begin(), modules.end());
   Result<std::string> linked = linkPtx(views);
@@ -203,24 +233,30 @@ TEST_P(Assembly, AcceptsEveryOperationAndCast) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Assembly, ::testing::Values(80u, 90u),
-                         [](const auto &info) { return "sm_" + std::to_string(info.param); });
+                         [](const auto &info) {
+                           return "sm_" + std::to_string(info.param);
+                         });
 
 TEST(Assembler, UnknownArchitectureIsRefused) {
   std::optional<Assembler> assembler = Assembler::find();
   if (!assembler)
-    GTEST_SKIP() << "no assembler (ptxas or nvJitLink) was found: this check did not run";
+    GTEST_SKIP() << "no assembler (ptxas or nvJitLink) was found: this check "
+                    "did not run";
   StageProgram program = elementwise(1, 4);
-  Result<AssembledCode> code = assembler->assemble(ptxOf(program, plainSchedule(program, 4)), {33});
+  Result<AssembledCode> code =
+      assembler->assemble(ptxOf(program, plainSchedule(program, 4)), {33});
   ASSERT_FALSE(code.ok());
   EXPECT_EQ(code.error().kind, ErrorKind::Refused);
-  EXPECT_THAT(code.error().messages[0].reason, HasSubstr("does not know sm_33"));
+  EXPECT_THAT(code.error().messages[0].reason,
+              HasSubstr("does not know sm_33"));
 }
 
 /// What no assembler here knows any more is at least emitted.
 TEST(Ptx, EveryArchitectureIsEmitted) {
   StageProgram program = softmax(4, 1024, ElementType::BF16);
   for (unsigned sm : {70u, 75u, 80u, 86u, 89u, 90u, 100u, 120u})
-    EXPECT_THAT(ptxOf(program, plainSchedule(program, 4), sm), HasSubstr(".target sm_" + std::to_string(sm)));
+    EXPECT_THAT(ptxOf(program, plainSchedule(program, 4), sm),
+                HasSubstr(".target sm_" + std::to_string(sm)));
 }
 
 } // namespace

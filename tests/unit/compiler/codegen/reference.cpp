@@ -12,8 +12,9 @@ using evaluation::Slot;
 class Interpreter {
 public:
   Interpreter(const StageProgram &program, std::vector<Bytes> &buffers)
-      : program(program), buffers(buffers), values(program.numValues), types(program.numValues),
-        dims(kFirstLoopDim + program.numLoopDims), runtimes(program.numValues) {
+      : program(program), buffers(buffers), values(program.numValues),
+        types(program.numValues), dims(kFirstLoopDim + program.numLoopDims),
+        runtimes(program.numValues) {
     for (const StageTile &tile : program.tiles)
       tiles.emplace_back(tile.columns);
   }
@@ -58,12 +59,14 @@ private:
       args.push_back(values[value]);
     accumulators = region(fold.update, args);
   }
-  void publish(const StageReduction &fold, const std::vector<Slot> &accumulators) {
+  void publish(const StageReduction &fold,
+               const std::vector<Slot> &accumulators) {
     for (size_t i = 0; i < accumulators.size(); ++i)
       define(fold.results[i], fold.types[i], accumulators[i]);
   }
 
-  std::vector<Slot> region(const ScalarProgram &code, const std::vector<Slot> &args) {
+  std::vector<Slot> region(const ScalarProgram &code,
+                           const std::vector<Slot> &args) {
     std::vector<Slot> made;
     for (const ScalarOp &op : code.ops) {
       if (op.opcode == ScalarOpcode::Argument) {
@@ -75,7 +78,8 @@ private:
         for (ScalarId arg : op.args)
           operands.push_back(&made[arg]);
         Slot result;
-        evaluation::applyOpcode(op.opcode, op.type, code[op.args.back()].type, operands, &result, 1);
+        evaluation::applyOpcode(op.opcode, op.type, code[op.args.back()].type,
+                                operands, &result, 1);
         made.push_back(result);
       }
     }
@@ -89,7 +93,8 @@ private:
     int64_t offset = evaluate(op.index, dims, runtimes);
     const StageArgument &argument = program.arguments[op.argument];
     if (offset < 0 || offset >= argument.elements) {
-      ADD_FAILURE() << program.name << ": offset " << offset << " of argument " << op.argument;
+      ADD_FAILURE() << program.name << ": offset " << offset << " of argument "
+                    << op.argument;
       offset = 0;
     }
     return buffers[op.argument].data() + offset * byteSize(argument.type);
@@ -107,7 +112,8 @@ private:
       for (const IndexConstraint &guard : op.guards) {
         int64_t value = evaluate(guard.expr, dims, runtimes);
         if (value < guard.lo || value > guard.hi)
-          return define(op.result, op.type, evaluation::constantSlot(op.type, {}));
+          return define(op.result, op.type,
+                        evaluation::constantSlot(op.type, {}));
       }
       return define(op.result, op.type, evaluation::load(op.type, place(op)));
     }
@@ -142,7 +148,8 @@ private:
       std::vector<const Slot *> operands;
       for (StageValueId arg : op.args)
         operands.push_back(&values[arg]);
-      evaluation::applyOpcode(op.scalar, op.type, types[op.args.back()], operands, &result, 1);
+      evaluation::applyOpcode(op.scalar, op.type, types[op.args.back()],
+                              operands, &result, 1);
     }
     define(op.result, op.type, result);
   }
@@ -157,6 +164,8 @@ private:
 
 } // namespace
 
-void interpret(const StageProgram &program, std::vector<Bytes> &buffers) { Interpreter(program, buffers).run(); }
+void interpret(const StageProgram &program, std::vector<Bytes> &buffers) {
+  Interpreter(program, buffers).run();
+}
 
 } // namespace lockstitch::testing

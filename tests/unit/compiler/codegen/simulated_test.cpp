@@ -1,5 +1,6 @@
-// The PTX of every kind of kernel, executed on the simulator with all of its checks: right values, no finding, and the very
-// bits of the host's code where the order of operations is the same.
+// The PTX of every kind of kernel, executed on the simulator with all of its
+// checks: right values, no finding, and the very bits of the host's code where
+// the order of operations is the same.
 #include "execute.h"
 #include "sample_kernels.h"
 
@@ -13,8 +14,8 @@ namespace lockstitch::testing {
 namespace {
 
 /// Runs `program` on the simulator and reads its outputs back into `buffers`.
-void runOnSimulator(const StageProgram &program, const KernelSchedule &schedule, std::vector<Bytes> &buffers, unsigned sm,
-                    uint64_t seed) {
+void runOnSimulator(const StageProgram &program, const KernelSchedule &schedule,
+                    std::vector<Bytes> &buffers, unsigned sm, uint64_t seed) {
   Result<GpuKernel> kernel = generator().emitPtx(program, schedule, {sm});
   ASSERT_TRUE(kernel.ok()) << kernel.error().messages[0].reason;
   simulator::Diagnostic diagnostic;
@@ -24,20 +25,25 @@ void runOnSimulator(const StageProgram &program, const KernelSchedule &schedule,
   std::vector<simulator::Argument> arguments;
   std::vector<uint64_t> addresses;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    uint64_t address = memory.allocate(buffers[i].size(), "arg" + std::to_string(i));
+    uint64_t address =
+        memory.allocate(buffers[i].size(), "arg" + std::to_string(i));
     if (!program.arguments[i].isOutput)
       memory.write(address, buffers[i].data(), buffers[i].size());
     addresses.push_back(address);
     arguments.push_back(simulator::Argument::buffer(
-        {"arg" + std::to_string(i), address, buffers[i].size(), !program.arguments[i].isOutput}));
+        {"arg" + std::to_string(i), address, buffers[i].size(),
+         !program.arguments[i].isOutput}));
   }
   simulator::LaunchConfig config;
   config.grid[0] = kernel->grid[0];
   config.block[0] = kernel->block[0];
   config.sharedBytes = kernel->sharedBytes;
   config.seed = seed;
-  simulator::LaunchResult result = simulator::launch(*module, kernel->symbol, memory, arguments, config);
-  ASSERT_FALSE(result.error) << program.name << ": " << result.error.message << "\n" << kernel->ptx;
+  simulator::LaunchResult result =
+      simulator::launch(*module, kernel->symbol, memory, arguments, config);
+  ASSERT_FALSE(result.error)
+      << program.name << ": " << result.error.message << "\n"
+      << kernel->ptx;
   for (const simulator::Finding &finding : result.findings)
     ADD_FAILURE() << finding.toText(program.name) << "\n" << kernel->ptx;
   for (size_t i = 0; i < buffers.size(); ++i)
@@ -45,21 +51,26 @@ void runOnSimulator(const StageProgram &program, const KernelSchedule &schedule,
       memory.read(addresses[i], buffers[i].data(), buffers[i].size());
 }
 
-/// Does the value of `program` depend on the order of a sum, or on how well a function is approximated?
+/// Does the value of `program` depend on the order of a sum, or on how well a
+/// function is approximated?
 bool isExact(const StageProgram &program) {
-  for (const char *inexact : {"softmax", "layer_norm", "welford", "reduce_add_f"})
+  for (const char *inexact :
+       {"softmax", "layer_norm", "welford", "reduce_add_f"})
     if (program.name.find(inexact) != std::string::npos)
       return false;
   return true;
 }
 
-void check(const StageProgram &program, const KernelSchedule &schedule, unsigned sm, uint64_t seed = 0) {
+void check(const StageProgram &program, const KernelSchedule &schedule,
+           unsigned sm, uint64_t seed = 0) {
   std::string what = "sm_" + std::to_string(sm) + ", " + toString(schedule);
   SCOPED_TRACE(program.name + " " + what);
-  std::vector<Bytes> expected = makeBuffers(program), actual = makeBuffers(program);
+  std::vector<Bytes> expected = makeBuffers(program),
+                     actual = makeBuffers(program);
   interpret(program, expected);
   runOnSimulator(program, schedule, actual, sm, seed);
-  expectEqual(program, actual, expected, isExact(program) ? Tolerance{} : Tolerance{2e-3, 2e-4}, what);
+  expectEqual(program, actual, expected,
+              isExact(program) ? Tolerance{} : Tolerance{2e-3, 2e-4}, what);
 }
 
 int64_t longestStage(const StageProgram &program) {
@@ -70,8 +81,9 @@ int64_t longestStage(const StageProgram &program) {
 }
 
 bool takesVectors(const StageProgram &program, unsigned width) {
-  return std::all_of(program.stages.begin(), program.stages.end(),
-                     [&](const Stage &stage) { return stage.columns % width == 0; });
+  return std::all_of(
+      program.stages.begin(), program.stages.end(),
+      [&](const Stage &stage) { return stage.columns % width == 0; });
 }
 
 /// Lanes per row; the rest of the schedule is varied inside.
@@ -90,24 +102,34 @@ TEST_P(Simulated, SampleKernelsAreRightAndClean) {
   unsigned turn = 0;
   for (const StageProgram &program : programs)
     for (bool unroll : {true, false}) {
-      // Every program in both forms of the loop; vectors, rows of a block, architecture and order of warps take turns.
+      // Every program in both forms of the loop; vectors, rows of a block,
+      // architecture and order of warps take turns.
       ++turn;
       KernelSchedule schedule;
       schedule.vectorWidth = turn % 3 && takesVectors(program, 4) ? 4 : 1;
       schedule.threadsPerRow = threads;
       schedule.rowsPerBlock = threads > 32 ? 1 : 1 + turn % 4;
       schedule.unrollColumns = unroll;
-      schedule.gridX = (program.rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
+      schedule.gridX =
+          (program.rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
       schedule.wideIndex = turn % 5 == 0;
       int64_t steps = longestStage(program) / (schedule.vectorWidth * threads);
       if (steps > (unroll ? 8 : 128))
         continue;
-      check(program, schedule, turn % 7 == 0 ? 70 : turn % 2 ? 80 : 90, turn % 4);
+      check(program, schedule,
+            turn % 7 == 0 ? 70
+            : turn % 2    ? 80
+                          : 90,
+            turn % 4);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Simulated, ::testing::Values(1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u),
-                         [](const auto &info) { return std::to_string(info.param) + "threads"; });
+INSTANTIATE_TEST_SUITE_P(All, Simulated,
+                         ::testing::Values(1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u,
+                                           256u, 512u, 1024u),
+                         [](const auto &info) {
+                           return std::to_string(info.param) + "threads";
+                         });
 
 KernelSchedule onePerThread(const StageProgram &program, unsigned width) {
   KernelSchedule schedule;
@@ -123,7 +145,9 @@ protected:
   ElementType type() const { return static_cast<ElementType>(GetParam()); }
 };
 
-TEST_P(SimulatedType, CastsAreExact) { check(castToAll(type(), 512), onePerThread(castToAll(type(), 512), 4), 80); }
+TEST_P(SimulatedType, CastsAreExact) {
+  check(castToAll(type(), 512), onePerThread(castToAll(type(), 512), 4), 80);
+}
 
 TEST_P(SimulatedType, CastsAreExactWithNewerInstructions) {
   check(castToAll(type(), 512), onePerThread(castToAll(type(), 512), 4), 90);
@@ -135,18 +159,24 @@ TEST_P(SimulatedType, OperationsAreExact) {
   check(program, onePerThread(program, 1), 70);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SimulatedType, ::testing::Range(0, kNumElementTypes),
-                         [](const auto &info) { return std::string(name(static_cast<ElementType>(info.param))); });
+INSTANTIATE_TEST_SUITE_P(All, SimulatedType,
+                         ::testing::Range(0, kNumElementTypes),
+                         [](const auto &info) {
+                           return std::string(
+                               name(static_cast<ElementType>(info.param)));
+                         });
 
 /// The elementary functions give the same bits on the host and as PTX.
-class SimulatedFunction : public ::testing::TestWithParam<std::tuple<ScalarOpcode, ElementType>> {};
+class SimulatedFunction
+    : public ::testing::TestWithParam<std::tuple<ScalarOpcode, ElementType>> {};
 
 TEST_P(SimulatedFunction, HasTheHostsBits) {
   auto [opcode, type] = GetParam();
   constexpr int64_t count = 4096;
   KernelBuilder k("function", 1);
   bool binary = arity(opcode) == 2;
-  uint32_t x = k.input(type, count), y = k.input(type, count), out = k.output(type, count);
+  uint32_t x = k.input(type, count), y = k.input(type, count),
+           out = k.output(type, count);
   k.stage(count);
   std::vector<StageValueId> args = {k.load(x, col())};
   if (binary)
@@ -169,14 +199,27 @@ TEST_P(SimulatedFunction, HasTheHostsBits) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, SimulatedFunction,
-    ::testing::Combine(::testing::Values(ScalarOpcode::Exp, ScalarOpcode::Log, ScalarOpcode::Sin, ScalarOpcode::Cos,
-                                         ScalarOpcode::Tanh, ScalarOpcode::Erf, ScalarOpcode::Pow, ScalarOpcode::Rem),
+    ::testing::Combine(::testing::Values(ScalarOpcode::Exp, ScalarOpcode::Log,
+                                         ScalarOpcode::Sin, ScalarOpcode::Cos,
+                                         ScalarOpcode::Tanh, ScalarOpcode::Erf,
+                                         ScalarOpcode::Pow, ScalarOpcode::Rem),
                        ::testing::Values(ElementType::F32, ElementType::F64)),
     [](const auto &info) {
-      return std::string(toString(std::get<0>(info.param))) + "_" + std::string(name(std::get<1>(info.param)));
+      return std::string(toString(std::get<0>(info.param))) + "_" +
+             std::string(name(std::get<1>(info.param)));
     });
 
-/// A softmax whose row is one vector is computed in the same order on both targets: the same bits.
+/// A grid has at least one block, also when there is no row for it.
+TEST(SimulatedOrder, NoRows) {
+  StageProgram program = softmax(0, 64);
+  KernelSchedule schedule = onePerThread(program, 1);
+  schedule.gridX = 1;
+  std::vector<Bytes> buffers = makeBuffers(program);
+  runOnSimulator(program, schedule, buffers, 90, 0);
+}
+
+/// A softmax whose row is one vector is computed in the same order on both
+/// targets: the same bits.
 TEST(SimulatedOrder, SameOrderSameBits) {
   StageProgram program = softmax(7, 4);
   KernelSchedule schedule;
@@ -184,7 +227,8 @@ TEST(SimulatedOrder, SameOrderSameBits) {
   schedule.threadsPerRow = 1;
   schedule.rowsPerBlock = 4;
   schedule.gridX = 2;
-  std::vector<Bytes> onHost = makeBuffers(program), simulated = makeBuffers(program);
+  std::vector<Bytes> onHost = makeBuffers(program),
+                     simulated = makeBuffers(program);
   runOnHost(program, schedule, onHost);
   runOnSimulator(program, schedule, simulated, 90, 0);
   expectEqual(program, simulated, onHost, {}, "simulator");
