@@ -37,6 +37,8 @@ void passKnowledge(const Warp &w, BlockBarrier &barrier) {
 void orderWholeBlock(Block &block) {
   bool flags = block.launch->program->mayOrder;
   for (Warp &w : block.warps) {
+    if (w.live == 0)
+      continue; // it exited, and took no part
     block.floor[w.id] = w.clock;
     w.syncClock = w.clock++;
     w.laneKnown.reset();
@@ -87,7 +89,10 @@ void writeResult(Warp &w, const Op &op, uint32_t mask,
 void release(Block &block, unsigned id) {
   BlockBarrier &barrier = block.barriers[id];
   const Program &program = *block.launch->program;
-  bool whole = barrier.waiting == block.liveThreads;
+  // Whoever arrived without waiting may have exited: then it is no matter of
+  // the threads that live.
+  bool whole =
+      barrier.waiting == block.liveThreads && barrier.clocks.empty();
   if (!whole)
     for (Warp &w : block.warps)
       for (const Fragment &f : w.fragments)

@@ -198,8 +198,10 @@ bool wakeBlock(Block &block) {
   bool any = false;
   for (Warp &w : block.warps) {
     bool spinning = false, changed = false;
-    for (const Fragment &f : w.fragments)
+    for (const Fragment &f : w.fragments) {
       spinning |= f.state == Fragment::Spinning;
+      any |= f.state == Fragment::Ready;
+    }
     if (!spinning)
       continue;
     for (const WatchedWord &word : w.parked)
@@ -247,18 +249,25 @@ BlockState runBlock(Block &block) {
     progress |= wakeBlock(block);
     if (progress)
       continue;
-    // Lanes that wait for lanes which never come go on without them; the
-    // finding says so.
-    bool forced = false;
-    for (Warp &w : block.warps)
-      for (Fragment &f : w.fragments)
-        if (!forced && f.state == Fragment::Converging) {
-          f.state = Fragment::Ready;
-          w.forced = forced = true;
-        }
-    if (!forced)
+    bool spinning = false;
+    for (const Warp &w : block.warps)
+      for (const Fragment &f : w.fragments)
+        spinning |= f.state == Fragment::Spinning;
+    // While someone spins, another block may yet set things right.
+    if (spinning || !forceBlock(block))
       return BlockState::Waiting;
   }
+}
+
+bool forceBlock(Block &block) {
+  for (Warp &w : block.warps)
+    for (Fragment &f : w.fragments)
+      if (f.state == Fragment::Converging) {
+        f.state = Fragment::Ready;
+        w.forced = true;
+        return true;
+      }
+  return false;
 }
 
 void reportDeadlock(Block &block) {

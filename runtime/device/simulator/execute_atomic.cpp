@@ -143,8 +143,11 @@ void runAtomic(const Op &o, Warp &w, Update update) {
           lanes.result(m.slots[v], i, 0);
         continue;
       }
+      if (launch.program->mayOrder && resultUsed)
+        readForUpdate(w, m, address, isShared);
       if (launch.program->mayOrder)
-        updateFlag(w, m, address, isShared, resultUsed);
+        ++w.clock;
+      uint64_t effects = w.effects;
       ShadowPage *page =
           !launch.checks ? nullptr
           : isShared     ? &w.block->sharedShadow
@@ -163,6 +166,9 @@ void runAtomic(const Op &o, Warp &w, Update update) {
         lanes.apply(i, a->host + (address - a->base));
       }
       a->setInitialised(address - a->base, bytes, true);
+      bool failed = update == compareAndSwap && effects == w.effects;
+      if (launch.program->mayOrder && !failed)
+        updateFlag(w, m, address, isShared);
     }
     Counters &c = w.worker->counters;
     ++c.atomics;

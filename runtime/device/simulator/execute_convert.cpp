@@ -116,7 +116,9 @@ template <class To, class From> To convertIntToInt(From v, uint8_t mode) {
 
 template <class To, class From> To convertIntToFloat(From v, uint8_t mode) {
   if constexpr (std::is_same_v<To, float> || std::is_same_v<To, double>) {
-    To r = (To)v;
+    // Zero apart: rounding downwards, the host's sequence for unsigned 64-bit
+    // integers gives -0.
+    To r = v == 0 ? To(0) : (To)v;
     return mode & Sat ? (r > 0 ? (r < 1 ? r : To(1)) : To(0)) : r;
   } else {
     bool negative = v < 0;

@@ -193,8 +193,10 @@ void slowGlobal(Warp &w, const Op &op, const uint64_t *addresses,
       readFlag(w, m, address, false);
       id = launch.checks ? accessId(w, op, op.access) : 0;
     }
-    if (!isLoad && order)
-      writeFlag(w, m, address, false);
+    if (!isLoad && order) {
+      ++w.clock;
+      id = launch.checks ? accessId(w, op, op.access) : 0;
+    }
     ShadowPage *page = launch.checks ? &globalPage(w, *a, address) : nullptr;
     {
       PageLock lock(page, launch.multithreaded);
@@ -225,6 +227,8 @@ void slowGlobal(Warp &w, const Op &op, const uint64_t *addresses,
       if (!a->isInitialised(offset, bytes))
         ++w.effects;
       a->setInitialised(offset, bytes, true);
+      if (order)
+        writeFlag(w, m, address, false);
     }
   });
   // Const memory has a cache of its own and no sectors.
@@ -295,7 +299,7 @@ void slowShared(Warp &w, const Op &op, const uint64_t *addresses,
     if (isLoad && order)
       readFlag(w, m, address, true);
     if (!isLoad && order)
-      writeFlag(w, m, address, true);
+      ++w.clock;
     if (launch.checks) {
       CellAccess access{&op, accessId(w, op, op.access), i, address};
       if (isLoad) {
@@ -315,6 +319,8 @@ void slowShared(Warp &w, const Op &op, const uint64_t *addresses,
         ++w.effects;
       std::memcpy(host, data.bytes[i], bytes);
       block.shared.setInitialised(address, bytes, true);
+      if (order)
+        writeFlag(w, m, address, true);
     }
   });
   if (isLoad)

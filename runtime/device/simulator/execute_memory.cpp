@@ -197,7 +197,8 @@ LS_INLINE bool fastGlobal(const Op &o, Warp &w, const uint64_t *addresses,
           if (shape == Uniform) {
             CellAccess access{&o, id, lanes > 1 ? ManyLanes : firstLane, at};
             readCells(w, access, *page, in, N);
-          } else if (!fastCheck(w, id, lane, n, *page, in, N, !IsLoad)) {
+          } else if (!fastCheck(w, id, lane, n, *page, in, N, !IsLoad,
+                                m.nonCoherent)) {
             for (unsigned i = 0; i < n; ++i) {
               CellAccess access{&o, id, lane + i, at + i * N};
               if constexpr (IsLoad)

@@ -70,42 +70,55 @@ void readFlag(Warp &w, const MemoryAccess &m, uint64_t address,
               bool isShared) {
   SyncOrder &order = w.worker->launch->order;
   if (!isShared && m.scope == Scope::Device)
-    order.observe(deviceWord(address), w.pending);
-  order.observe(blockWord(w, address, isShared), w.pending);
+    order.observe(deviceWord(address), w.acquired, w.pending);
+  order.observe(blockWord(w, address, isShared), w.acquired, w.pending);
   if (m.acquire)
     acquirePending(w);
+}
+
+/// The write has the clock of now, alone.
+template <class F>
+static void record(Warp &w, const MemoryAccess &m, uint64_t address,
+                   bool isShared, F add) {
+  uint32_t clock = w.clock;
+  Releases r = releasesOf(w, m);
+  auto writer = [&](const Release &release) {
+    return SyncOrder::Writer{w.block->linear, w.id, clock,
+                             release.valid ? &release.clocks : nullptr,
+                             &release.knowledge};
+  };
+  if (!isShared)
+    add(deviceWord(address), writer(r.device));
+  add(blockWord(w, address, isShared), writer(r.block));
+  w.clock = clock + 1;
 }
 
 void writeFlag(Warp &w, const MemoryAccess &m, uint64_t address,
                bool isShared) {
   SyncOrder &order = w.worker->launch->order;
-  Releases r = releasesOf(w, m);
-  uint32_t block = w.block->linear;
-  if (!isShared)
-    order.write(deviceWord(address), block,
-                r.device.valid ? &r.device.clocks : nullptr,
-                &r.device.knowledge);
-  order.write(blockWord(w, address, isShared), block,
-              r.block.valid ? &r.block.clocks : nullptr, &r.block.knowledge);
+  record(w, m, address, isShared,
+         [&](uint64_t word, const SyncOrder::Writer &writer) {
+           order.write(word, writer);
+         });
+}
+
+void readForUpdate(Warp &w, const MemoryAccess &m, uint64_t address,
+                   bool isShared) {
+  readFlag(w, m, address, isShared);
+  // The CUDA guide's last-block example: fence, atomic, and no fence after.
+  const Block &block = *w.block;
+  if (w.released[0].valid || w.released[1].valid ||
+      block.floorReleased[0].valid || block.floorReleased[1].valid)
+    acquirePending(w);
 }
 
 void updateFlag(Warp &w, const MemoryAccess &m, uint64_t address,
-                bool isShared, bool resultUsed) {
+                bool isShared) {
   SyncOrder &order = w.worker->launch->order;
-  Releases r = releasesOf(w, m);
-  uint32_t block = w.block->linear;
-  if (resultUsed) {
-    readFlag(w, m, address, isShared);
-    // The CUDA guide's last-block example: fence, atomic, and no fence after.
-    if (r.device.valid || r.block.valid)
-      acquirePending(w);
-  }
-  if (!isShared)
-    order.append(deviceWord(address), block,
-                 r.device.valid ? &r.device.clocks : nullptr,
-                 &r.device.knowledge);
-  order.append(blockWord(w, address, isShared), block,
-               r.block.valid ? &r.block.clocks : nullptr, &r.block.knowledge);
+  record(w, m, address, isShared,
+         [&](uint64_t word, const SyncOrder::Writer &writer) {
+           order.append(word, writer);
+         });
 }
 
 } // namespace lockstitch::simulator

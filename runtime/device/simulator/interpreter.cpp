@@ -88,16 +88,32 @@ void checkMembership(Warp &w, const Op &op) {
   if (op.c == NoSlot)
     return;
   const uint32_t *member = w.src<uint32_t>(op.c);
-  uint32_t bad = 0;
-  for (unsigned i = 0; i < 32; ++i)
+  FindingKind kind = op.kind == InstructionClass::Barrier
+                         ? FindingKind::Barrier
+                         : FindingKind::Shuffle;
+  uint32_t bad = 0, differs = 0;
+  uint32_t first = member[__builtin_ctz(w.mask)];
+  for (unsigned i = 0; i < 32; ++i) {
     bad |= (uint32_t)!(member[i] >> i & 1) << i;
+    differs |= (uint32_t)(member[i] != first) << i;
+  }
   bad &= w.mask;
   if (bad)
-    report(w, op,
-           op.kind == InstructionClass::Barrier ? FindingKind::Barrier
-                                                : FindingKind::Shuffle,
-           (unsigned)__builtin_ctz(bad),
+    report(w, op, kind, (unsigned)__builtin_ctz(bad),
            "the thread is not in its own membermask");
+  // Groups with masks of their own may meet in one instruction; within a
+  // group, every thread must pass the same mask.
+  if ((differs & w.mask) == 0)
+    return;
+  for (uint32_t left = w.mask; left; left &= left - 1) {
+    unsigned i = (unsigned)__builtin_ctz(left);
+    for (uint32_t k = member[i] & w.mask; k; k &= k - 1)
+      if (member[__builtin_ctz(k)] != member[i]) {
+        report(w, op, kind, i,
+               "the threads of a membermask pass different masks");
+        return;
+      }
+  }
 }
 
 /// A pure spin repeats its state; the registers decide.

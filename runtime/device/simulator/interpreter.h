@@ -27,8 +27,12 @@ enum class BlockState : uint8_t {
 void startBlock(Block &block, uint32_t linear);
 /// Runs it as far as it gets.
 BlockState runBlock(Block &block);
-/// Whether a word that a parked warp watches has changed; wakes that warp.
+/// Wakes the warps of which a watched word has changed; tells whether any warp
+/// can go on.
 bool wakeBlock(Block &block);
+/// Lets lanes that wait for lanes which never come go on without them, with a
+/// finding; false where there are none.
+bool forceBlock(Block &block);
 /// Reports where each warp of a block that can never go on stands.
 void reportDeadlock(Block &block);
 

@@ -323,6 +323,13 @@ void Launcher::work(Worker &worker, const std::vector<uint32_t> *blocks) {
         if (woke)
           continue;
       }
+      for (size_t i = 0; i < waiting.size() && !block; ++i)
+        if (forceBlock(*waiting[i])) {
+          block = std::move(waiting[i]);
+          waiting.erase(waiting.begin() + (long)i);
+        }
+    }
+    if (!block) {
       for (auto &w : waiting)
         reportDeadlock(*w);
       Deadlocked = true;

@@ -264,11 +264,16 @@ bool Parser::topLevel() {
     return true;
   }
   if (text == ".address_size") {
+    uint32_t line = Now.line;
     advance();
     uint64_t bits = 0;
     if (!integer(bits))
       return false;
-    return bits == 64 ? true : fail("only .address_size 64 is supported");
+    if (bits == 64)
+      return true;
+    fail("only .address_size 64 is supported");
+    Error.line = line; // what follows was read already
+    return false;
   }
   if (text == ".file")
     return fileDirective();

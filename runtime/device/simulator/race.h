@@ -54,7 +54,7 @@ ShadowPage &openPage(Warp &w, ShadowPage &page);
 template <unsigned Log>
 LS_INLINE bool fastCells(Warp &w, uint32_t id, unsigned firstLane,
                          unsigned lanes, uint32_t *writers, uint32_t *readers,
-                         bool isWrite) {
+                         bool isWrite, bool nonCoherent) {
   uint32_t anyWriter = 0, anyReader = 0, notMany = 0;
   uint32_t oddWriter = 0, oddReader = 0;
   unsigned cells = lanes << Log;
@@ -73,9 +73,11 @@ LS_INLINE bool fastCells(Warp &w, uint32_t id, unsigned firstLane,
            (code & ((1u << LaneBits) - 1)) == firstLane &&
            // Ordered for the first lane: as its own, hence likewise for each
            // lane, or by a synchronisation of warps, hence for all.
-           !w.laneKnown && isOrdered(w, firstLane, code);
+           !w.laneKnown && isOrdered(w, firstLane, code) &&
+           !(isWrite &&
+             (*w.worker->launch->table)[code >> LaneBits].nonCoherent);
   };
-  if (anyWriter != 0 && !ours(w0, oddWriter))
+  if (anyWriter != 0 && (nonCoherent || !ours(w0, oddWriter)))
     return false;
   uint32_t code = id << LaneBits | firstLane;
   if (!isWrite) {
@@ -106,18 +108,23 @@ LS_INLINE bool fastCells(Warp &w, uint32_t id, unsigned firstLane,
 /// Chooses the variant for \p bytesPerLane; false where the slow way is needed.
 LS_INLINE bool fastCheck(Warp &w, uint32_t id, unsigned firstLane,
                          unsigned lanes, ShadowPage &page, uint32_t offset,
-                         unsigned bytesPerLane, bool isWrite) {
+                         unsigned bytesPerLane, bool isWrite,
+                         bool nonCoherent = false) {
   uint32_t *writers = page.writers.data() + (offset >> page.shift);
   uint32_t *readers = page.readers.data() + (offset >> page.shift);
   switch (bytesPerLane >> page.shift) {
   case 1:
-    return fastCells<0>(w, id, firstLane, lanes, writers, readers, isWrite);
+    return fastCells<0>(w, id, firstLane, lanes, writers, readers, isWrite,
+                        nonCoherent);
   case 2:
-    return fastCells<1>(w, id, firstLane, lanes, writers, readers, isWrite);
+    return fastCells<1>(w, id, firstLane, lanes, writers, readers, isWrite,
+                        nonCoherent);
   case 4:
-    return fastCells<2>(w, id, firstLane, lanes, writers, readers, isWrite);
+    return fastCells<2>(w, id, firstLane, lanes, writers, readers, isWrite,
+                        nonCoherent);
   case 8:
-    return fastCells<3>(w, id, firstLane, lanes, writers, readers, isWrite);
+    return fastCells<3>(w, id, firstLane, lanes, writers, readers, isWrite,
+                        nonCoherent);
   default:
     return false;
   }

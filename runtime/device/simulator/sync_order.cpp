@@ -15,67 +15,81 @@ void Knowledge::add(uint32_t log, uint32_t position) {
     items.insert(it, {log, position});
 }
 
+bool Knowledge::includes(uint32_t log, uint32_t position) const {
+  auto it = std::lower_bound(
+      items.begin(), items.end(), log,
+      [](const Item &item, uint32_t key) { return item.log < key; });
+  return it != items.end() && it->log == log && it->position >= position;
+}
+
 void Knowledge::join(const Knowledge &other) {
+  if (other.items.empty())
+    return;
   if (items.empty()) {
     items = other.items;
     return;
   }
-  for (const Item &item : other.items)
-    add(item.log, item.position);
-}
-
-void SyncOrder::addEntry(Log &log, uint32_t self, uint32_t block,
-                         const std::vector<uint32_t> *clocks,
-                         const Knowledge *knowledge) {
-  ++log.length;
-  if (!clocks)
-    return;
-  log.byBlock[block].push_back({log.length, *clocks});
-  if (!knowledge)
-    return;
-  // What the writer knew of this very log is older than its entry.
-  Knowledge passed;
-  if (!log.passed.empty())
-    passed = log.passed.back().second;
-  bool isNew = false;
-  for (const Knowledge::Item &item : knowledge->items) {
-    if (item.log == self)
-      continue;
-    auto it = std::find_if(
-        passed.items.begin(), passed.items.end(),
-        [&](const Knowledge::Item &k) { return k.log == item.log; });
-    if (it != passed.items.end() && it->position >= item.position)
-      continue;
-    passed.add(item.log, item.position);
-    isNew = true;
+  std::vector<Item> both;
+  both.reserve(items.size() + other.items.size());
+  size_t i = 0, k = 0;
+  while (i < items.size() || k < other.items.size()) {
+    if (k == other.items.size() ||
+        (i < items.size() && items[i].log < other.items[k].log)) {
+      both.push_back(items[i++]);
+    } else if (i == items.size() || other.items[k].log < items[i].log) {
+      both.push_back(other.items[k++]);
+    } else {
+      both.push_back({items[i].log,
+                      std::max(items[i].position, other.items[k].position)});
+      ++i, ++k;
+    }
   }
-  if (isNew)
-    log.passed.push_back({log.length, std::move(passed)});
+  items = std::move(both);
 }
 
-void SyncOrder::write(uint64_t word, uint32_t block,
-                      const std::vector<uint32_t> *clocks,
-                      const Knowledge *knowledge) {
+void SyncOrder::addEntry(Log &log, uint32_t self, const Writer &writer) {
+  ++log.length;
+  if (!writer.clocks)
+    return;
+  log.byBlock[writer.block].push_back(
+      {log.length, writer.warp, writer.clock, *writer.clocks});
+  // What the writer knew of this very log is older than its entry.
+  bool isNew = false;
+  for (const Knowledge::Item &item : writer.knowledge->items)
+    isNew |= item.log != self &&
+             (log.passed.empty() ||
+              !log.passed.back().second.includes(item.log, item.position));
+  if (!isNew)
+    return;
+  Knowledge passed = *writer.knowledge;
+  if (!log.passed.empty())
+    passed.join(log.passed.back().second);
+  log.passed.push_back({log.length, std::move(passed)});
+}
+
+void SyncOrder::write(uint64_t word, const Writer &writer) {
   uint32_t id = (uint32_t)Logs.size();
   Logs.emplace_back();
   Current[word] = id;
-  addEntry(Logs.back(), id, block, clocks, knowledge);
+  addEntry(Logs.back(), id, writer);
 }
 
-void SyncOrder::append(uint64_t word, uint32_t block,
-                       const std::vector<uint32_t> *clocks,
-                       const Knowledge *knowledge) {
+void SyncOrder::append(uint64_t word, const Writer &writer) {
   auto it = Current.find(word);
   if (it == Current.end())
-    return write(word, block, clocks, knowledge);
-  addEntry(Logs[it->second], it->second, block, clocks, knowledge);
+    return write(word, writer);
+  addEntry(Logs[it->second], it->second, writer);
 }
 
-void SyncOrder::observe(uint64_t word, Knowledge &into) const {
+void SyncOrder::observe(uint64_t word, const Knowledge &known,
+                        Knowledge &into) const {
   auto it = Current.find(word);
   if (it == Current.end() || !Logs[it->second].length)
     return;
   const Log &log = Logs[it->second];
+  if (known.includes(it->second, log.length) ||
+      into.includes(it->second, log.length))
+    return; // and with it all that was passed on
   into.add(it->second, log.length);
   if (!log.passed.empty())
     into.join(log.passed.back().second);
@@ -93,6 +107,9 @@ bool SyncOrder::knows(uint32_t logId, uint32_t position, uint32_t block,
       const Entry &entry = *std::prev(last);
       if (warp < entry.clocks.size() && entry.clocks[warp] >= clock)
         return true;
+      for (auto e = entries.begin(); e != last; ++e)
+        if (e->warp == warp && e->clock == clock)
+          return true;
     }
   }
   return false;

@@ -32,6 +32,7 @@ struct Knowledge {
   std::vector<Item> items;
 
   void add(uint32_t log, uint32_t position);
+  bool includes(uint32_t log, uint32_t position) const;
   void join(const Knowledge &other);
   bool empty() const { return items.empty(); }
   void clear() { items.clear(); }
@@ -39,15 +40,19 @@ struct Knowledge {
 
 class SyncOrder {
 public:
-  /// A write that starts a new log for the word; nothing is released when
-  /// \p clocks is null.
-  void write(uint64_t word, uint32_t block, const std::vector<uint32_t> *clocks,
-             const Knowledge *knowledge);
+  /// Who writes a word, and what that releases: nothing when clocks is null.
+  /// The write itself has a clock of its own, and is known with the rest.
+  struct Writer {
+    uint32_t block, warp, clock;
+    const std::vector<uint32_t> *clocks;
+    const Knowledge *knowledge;
+  };
+  /// A write that starts a new log for the word.
+  void write(uint64_t word, const Writer &writer);
   /// A read-modify-write continues the log.
-  void append(uint64_t word, uint32_t block,
-              const std::vector<uint32_t> *clocks, const Knowledge *knowledge);
-  /// What a strong read of the word may acquire.
-  void observe(uint64_t word, Knowledge &into) const;
+  void append(uint64_t word, const Writer &writer);
+  /// What a strong read of the word may acquire, beyond \p known.
+  void observe(uint64_t word, const Knowledge &known, Knowledge &into) const;
   /// Whether accesses of that warp up to \p clock are known.
   bool knows(const Knowledge &knowledge, uint32_t block, uint32_t warp,
              uint32_t clock) const;
@@ -55,7 +60,7 @@ public:
 
 private:
   struct Entry {
-    uint32_t position;
+    uint32_t position, warp, clock;
     std::vector<uint32_t> clocks;
   };
   struct Log {
@@ -66,9 +71,7 @@ private:
   };
   bool knows(uint32_t log, uint32_t position, uint32_t block, uint32_t warp,
              uint32_t clock) const;
-  void addEntry(Log &log, uint32_t self, uint32_t block,
-                const std::vector<uint32_t> *clocks,
-                const Knowledge *knowledge);
+  void addEntry(Log &log, uint32_t self, const Writer &writer);
 
   std::unordered_map<uint64_t, uint32_t> Current; // word -> log
   std::vector<Log> Logs;
