@@ -90,6 +90,12 @@ class Shapes(CommandTest):
     def test_shape_that_does_not_fit(self):
         self.refused("run", self.relu(("batch", 3)), "--random", "1", "--shape", "x=2,4", says=["input 'x'", "[2,4]", "[batch,3]"])
 
+    def test_more_bytes_than_can_be_counted(self):
+        for shape in ["4611686018427387904,4", "9223372036854775807,0,9223372036854775807"]:
+            with self.subTest(shape):
+                dims = tuple("abc"[:shape.count(",") + 1])
+                self.refused("run", self.relu(dims), "--random", "1", "--shape", f"x={shape}", says=["input 'x'", "63 bits"], way_out="smaller")
+
     def test_unsupported_input_type(self):
         self.refused("run", self.relu(kind=onnx.STRING, op="Identity"), "--random", "1", says=["input 'x'", "string"])
 

@@ -124,7 +124,7 @@ std::string modelText(const std::string &path, const Report &report) {
                               : count(missing, "node") + " not supported\n");
 }
 
-std::string targetText(const ListedTarget &target) {
+std::string targetText(const ListedTarget &target, int64_t constantBytes) {
   std::string text = "target " + target.target + ": " +
                      count(target.kernels, "distinct kernel") + " in " +
                      count(target.launches, "step") + ", " +
@@ -132,7 +132,9 @@ std::string targetText(const ListedTarget &target) {
                      count(target.prologueSteps, "step") +
                      " once when it is loaded\n";
   text += "  memory: arena " + byteCount(target.arenaBytes) + ", workspace " +
-          byteCount(target.workspaceBytes) + "\n";
+          byteCount(target.workspaceBytes) + ", with the constants " +
+          byteCount(target.arenaBytes + target.workspaceBytes + constantBytes) +
+          "\n";
   text += "  code: " + byteCount(target.codeBytes) +
           (isGpuTarget(target.target) ? " PTX" : " shared object");
   if (target.cubinBytes)
@@ -165,7 +167,7 @@ std::string artifactText(const std::string &path, const Report &report) {
   text += tensorTable("input", listing.inputs) +
           tensorTable("output", listing.outputs);
   for (const ListedTarget &target : listing.targets)
-    text += targetText(target);
+    text += targetText(target, listing.constantBytes);
   if (report.kernels.empty())
     return text;
   text += "\nkernels of " + *report.target + ":\n";

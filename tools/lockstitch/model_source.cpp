@@ -55,6 +55,25 @@ std::string targetOfStage(const std::string &stage,
   return isGpuStage(stage) ? "sm_90" : "host";
 }
 
+/// No tensor has more bytes than can be counted: sizes are multiplied without a
+/// check from here on.
+Status checkSizes(const PrimitiveGraph &graph) {
+  for (const Value &value : graph.values) {
+    std::vector<int64_t> shape;
+    for (const Dim &dim : value.type.shape)
+      shape.push_back(dim.value());
+    if (bytesOf(value.type.element, shape) >= 0)
+      continue;
+    std::string what =
+        value.kind == Value::Kind::Input ? "input '" : "tensor '";
+    return Error::refused(what + value.name + "'",
+                          describe(value.type.element, shape) +
+                              " has more bytes than 63 bits can count",
+                          "give smaller shapes: --shape, --dim");
+  }
+  return {};
+}
+
 Status writeStages(const Compilation &compilation,
                    const std::map<std::string, std::string> &emit,
                    const std::string &target) {
@@ -69,8 +88,8 @@ Status writeStages(const Compilation &compilation,
                                   : compilation.targets.front().assembler;
       if (stage == "cubin")
         return Error::refused("--emit cubin",
-                              assembler.empty() ? "no assembler was found"
-                                                : assembler,
+                              "there is no assembler" +
+                                  (assembler.empty() ? "" : ": " + assembler),
                               "install ptxas (part of the CUDA toolkit) and "
                               "put it on the PATH, or use --emit ptx");
       return Error::internal("--emit " + stage,
@@ -187,6 +206,8 @@ Result<Compilation> compilePrepared(const PreparedModel &prepared,
   report.compileCpuSeconds.import = prepared.cpuSeconds + imported - begin;
   if (!graph.ok())
     return graph.error();
+  if (Status status = checkSizes(*graph); !status.ok())
+    return status.error();
 
   // Stages are kept of the first target only: those of another one take a
   // compilation of their own.
