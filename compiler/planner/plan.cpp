@@ -115,7 +115,8 @@ int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
       at = std::max(at, depth[operand]);
     bool isLibrary = primitive.kind == Primitive::Kind::Library;
     depth[primitive.result] = at + isLibrary;
-    if (isLibrary || isPrologue[id] || storageRoot(graph, primitive.result) != primitive.result)
+    if (isLibrary || isPrologue[id] || storageRoot(graph, primitive.result) != primitive.result ||
+        graph.type(primitive.result).elements() == 0)
       continue;
     if (hasWork.size() <= static_cast<size_t>(at))
       hasWork.resize(at + 1, false);
