@@ -7,12 +7,12 @@
 namespace lockstitch::library {
 
 extern const LevelKernels kLevelKernels_baseline;
-#if defined(__x86_64__)
+#if defined(LOCKSTITCH_X86_LEVELS)
 extern const LevelKernels kLevelKernels_v2, kLevelKernels_v3, kLevelKernels_v4;
 #endif
 
 const LevelKernels &levelKernels(int level) {
-#if defined(__x86_64__)
+#if defined(LOCKSTITCH_X86_LEVELS)
   static const int mine = CpuFeatures::host().x86Level();
   switch (std::min(level, mine)) {
   case 4:
