@@ -8,7 +8,7 @@ namespace lockstitch::simulator {
 namespace {
 
 constexpr uint64_t Quantum = 50000;
-constexpr unsigned char SharedPoison = 0xCB;
+constexpr unsigned char Poison = 0xCB;
 
 template <class L> void fill(char *bank, Slot slot, L value) {
   L *lanes = reinterpret_cast<L *>(bank + (slot & ~1u));
@@ -111,7 +111,6 @@ void prepare(Block &block) {
       (256 - ((uintptr_t)block.shared.storage.get() & 255)) % 256;
   size_t threads = (size_t)warps * 32;
   block.local.resize(threads * p.localBytes);
-  block.localInitialised.resize(threads * p.localBytes);
   block.threadParams.resize(threads * p.threadParamBytes);
 }
 
@@ -141,11 +140,11 @@ void startBlock(Block &block, uint32_t linear) {
     else
       fill<uint32_t>(block.aligned, r.slot,
                      (uint32_t)blockRegister(block, r.which));
-  std::memset(block.shared.host, SharedPoison, block.shared.size);
+  std::memset(block.shared.host, Poison, block.shared.size);
   block.shared.initialised.assign((block.shared.size + 63) / 64, 0);
   if (launch.checks)
     block.sharedShadow.reset((uint32_t)block.shared.size, launch.serial);
-  std::fill(block.localInitialised.begin(), block.localInitialised.end(), 0);
+  std::fill(block.local.begin(), block.local.end(), (char)Poison);
   std::fill(block.threadParams.begin(), block.threadParams.end(), 0);
   for (BlockBarrier &barrier : block.barriers)
     if (barrier.active)

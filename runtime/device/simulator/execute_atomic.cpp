@@ -37,12 +37,18 @@ u64 decrement(u64 old, u64 b, u64) {
   return old == 0 || (uint32_t)old > (uint32_t)b ? (uint32_t)b
                                                  : (uint32_t)old - 1;
 }
-// atom.add.f32 on global memory flushes denormals on some generations; the
-// manual leaves f32 denormals to "subnormals are supported" from sm_70 in
-// shared memory only. Here they are kept.
 u64 addF32(u64 old, u64 b, u64) {
   float r = floatOf((uint32_t)old) + floatOf((uint32_t)b);
   return r != r ? 0x7FFFFFFFu : bitsOf(r);
+}
+// The manual: "atom.add.f32 on global memory flushes subnormal inputs and
+// results to sign-preserving zero; whereas atom.add.f32 on shared memory
+// supports subnormal inputs and results".
+uint32_t flushed(u64 bits) {
+  return (uint32_t)bits & (bits & 0x7F800000u ? 0xFFFFFFFFu : 0x80000000u);
+}
+u64 addF32Flushed(u64 old, u64 b, u64) {
+  return flushed(addF32(flushed(old), flushed(b), 0));
 }
 u64 addF64(u64 old, u64 b, u64) { return bitsOf(doubleOf(old) + doubleOf(b)); }
 template <class H> u64 addH(u64 old, u64 b, u64) {
@@ -118,6 +124,7 @@ void runAtomic(const Op &o, Warp &w, Update update) {
     uint32_t mask = todo & ~rest;
     w.mask = mask;
     bool isShared = space == StateSpace::Shared;
+    lanes.update = update == addF32 && !isShared ? addF32Flushed : update;
     uint64_t seen[32];
     unsigned distinct = 0;
     for (uint32_t left = mask; left; left &= left - 1) {

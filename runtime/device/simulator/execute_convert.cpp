@@ -116,9 +116,15 @@ template <class To, class From> To convertIntToInt(From v, uint8_t mode) {
 
 template <class To, class From> To convertIntToFloat(From v, uint8_t mode) {
   if constexpr (std::is_same_v<To, float> || std::is_same_v<To, double>) {
-    // Zero apart: rounding downwards, the host's sequence for unsigned 64-bit
-    // integers gives -0.
-    To r = v == 0 ? To(0) : (To)v;
+    To r = (To)v;
+    if constexpr (std::is_same_v<From, uint64_t>) {
+      // Rounding downwards, the host's sequence for unsigned 64-bit integers
+      // turns 0 into -0; the compiler, which assumes rounding to nearest, must
+      // not know that r is the conversion.
+      asm volatile("" : "+m"(r));
+      if (v == 0)
+        r = 0;
+    }
     return mode & Sat ? (r > 0 ? (r < 1 ? r : To(1)) : To(0)) : r;
   } else {
     bool negative = v < 0;

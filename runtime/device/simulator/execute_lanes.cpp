@@ -358,19 +358,13 @@ void slowLocal(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
     }
     size_t at = ((size_t)w.id * 32 + i) * size + address;
     if (isLoad) {
-      if (launch.checks)
-        for (unsigned k = 0; k < bytes; ++k)
-          if (!block.localInitialised[at + k]) {
-            flag(FindingKind::Uninitialised,
-                 "a read of local memory that the thread has not written");
-            break;
-          }
+      // Not checked for initialisation: compilers copy structures with their
+      // padding.
       std::memcpy(data.bytes[i], block.local.data() + at, bytes);
     } else {
       if (std::memcmp(block.local.data() + at, data.bytes[i], bytes) != 0)
         ++w.effects;
       std::memcpy(block.local.data() + at, data.bytes[i], bytes);
-      std::memset(block.localInitialised.data() + at, 1, bytes);
     }
   });
   unsigned sectors = countSectors(interleaved, mask, std::min(bytes, 4u));

@@ -158,7 +158,6 @@ struct Block {
   Allocation shared;           // base 0
   ShadowPage sharedShadow;
   std::vector<char> local, threadParams;
-  std::vector<uint8_t> localInitialised;
   std::array<BlockBarrier, NumBarriers> barriers;
   std::vector<uint32_t> floor; // clocks as of the last whole-block barrier
   uint32_t epoch = 1;          // barrier interval

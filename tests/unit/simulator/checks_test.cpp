@@ -79,7 +79,7 @@ TEST(Alignment, WholeVector) {
             "misaligned");
 }
 
-TEST(Uninitialised, GlobalSharedAndLocal) {
+TEST(Uninitialised, GlobalAndShared) {
   Ptx run(kernel(1, "ld.global.u32 %r1, [%d0+4];"));
   Buffer x = run.output<u32>(2);
   u32 one = 1;
@@ -89,8 +89,6 @@ TEST(Uninitialised, GlobalSharedAndLocal) {
   EXPECT_EQ(run.result.findings[0].kind, FindingKind::Uninitialised);
   EXPECT_EQ(run.result.findings[0].offset, 4);
   EXPECT_EQ(findings(".shared .b8 s[128]; ld.shared.u8 %r1, [s];"),
-            "uninitialised");
-  EXPECT_EQ(findings(".local .b8 l[8]; ld.local.u8 %r1, [l];"),
             "uninitialised");
 }
 
