@@ -35,7 +35,7 @@ def text(shape):
 
 def define(add):
     for part in (elementwise, broadcasts, integers, comparisons, casts, reductions, normalisations, views, joins, gathers, pads,
-                 windows, products, folded):
+                 windows, products, folded, further):
         part(add)
 
 
@@ -371,3 +371,103 @@ def folded(add):
     add("Constant", "tensor", [], dict(value=numbers("constant", (3, 5))))
     add("Constant", "float", [], dict(value_float=1.5), opset=13)
     add("Constant", "ints", [], dict(value_ints=[1, 2, 3]), opset=13)
+
+
+def further(add):
+    """Operators beyond those that the first models need: fewer cases each, with the attributes that change the meaning."""
+    x = numbers("further", (3, 33), -3, 3)
+    for op in ("Abs", "Ceil", "Floor", "Round", "Sign", "Softplus", "Softsign", "Elu", "Selu", "LeakyRelu", "ThresholdedRelu"):
+        add(op, "f32", [x])
+        add(op, "special", [np.where(np.isnan(SPECIAL), F32(0.25), SPECIAL)])  # what NaN gives is not said everywhere
+        add(op, "f16", [x], dtype="f16")
+    add("Round", "half_to_even", [np.arange(-4, 4, 0.5, F32)])
+    add("Abs", "i32", [numbers("absi", (33,), -99, 99, I32)])
+    add("Sign", "i64", [numbers("signi", (33,), -2, 2, I64)])
+    add("Elu", "alpha", [x], dict(alpha=0.4))
+    add("Selu", "attributes", [x], dict(alpha=1.2, gamma=0.9))
+    add("LeakyRelu", "alpha", [x], dict(alpha=0.3))
+    add("ThresholdedRelu", "alpha", [x], dict(alpha=0.7))
+    add("Celu", "alpha", [x], dict(alpha=0.7))
+    add("HardSwish", "f32", [x])
+    add("Mish", "f32", [x], opset=18)
+    add("Log", "f32", [numbers("log", (3, 33), 0.01, 9)])
+    add("Log", "special", [np.array([0.0, -1.0, 1.0, np.inf, 1e-38], F32)])
+    add("Gelu", "erf", [x], opset=20)
+    add("Gelu", "tanh", [x], dict(approximate="tanh"), opset=20)
+    add("PRelu", "row", [x, numbers("slope", (33,))])
+    add("PRelu", "channel", [numbers("prelu", (2, 3, 4, 5)), numbers("slope2", (3, 1, 1))], constants=(1,))
+    add("IsNaN", "special", [SPECIAL])
+    for positive, negative in ((1, 1), (1, 0), (0, 1)):
+        add("IsInf", f"positive{positive}_negative{negative}", [SPECIAL], dict(detect_positive=positive, detect_negative=negative), opset=10)
+    add("CastLike", "i64", [x, np.array([1], I64)])
+    add("Not", "masks", [numbers("not", (3, 33), dtype=bool)])
+    for op in ("Or", "Xor"):
+        add(op, "masks", [numbers(f"{op}a", (3, 33), dtype=bool), numbers(f"{op}b", (33,), dtype=bool)])
+    for op in ("Greater", "GreaterOrEqual"):
+        add(op, "f32", [np.round(x), np.round(numbers("gt", (33,), -3, 3))], opset=16)
+        add(op, "nan", [SPECIAL, SPECIAL[::-1].copy()], opset=16)
+        add(op, "i64", [numbers(f"{op}i", (33,), -3, 3, I64), numbers(f"{op}j", (33,), -3, 3, I64)], opset=16)
+    add("Greater", "opset_9", [np.round(x), np.round(numbers("gt", (33,), -3, 3))], opset=9)
+    for op in ("Min", "Mean", "Sum"):
+        add(op, "three", [numbers(f"{op}{i}", s) for i, s in enumerate([(3, 5), (5,), (3, 1)])])
+        add(op, "one", [numbers(f"{op}1", (33,))])
+    special = np.stack(np.meshgrid(SPECIAL, SPECIAL)).astype(F32)
+    add("Min", "special", [special[0], special[1]])
+    add("Min", "i64", [numbers("mina", (33,), -99, 99, I64), numbers("minb", (33,), -99, 99, I64)])
+    a, b = numbers("moda", (33,), -50, 50, I64), numbers("modb", (33,), 1, 9, I64)
+    add("Mod", "python", [a, np.where(np.arange(33) % 2, b, -b)])
+    add("Mod", "c", [a, np.where(np.arange(33) % 2, b, -b)], dict(fmod=1))
+    add("Mod", "f32", [x, numbers("modf", (33,), 0.5, 2)], dict(fmod=1))
+    for direction in ("LEFT", "RIGHT"):
+        add("BitShift", direction.lower(), [numbers("shift", (33,), 0, 255, U8), numbers("by", (33,), 0, 7, U8)], dict(direction=direction))
+    for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+        add(op, "i32", [numbers(f"{op}a", (3, 33), -999, 999, I32), numbers(f"{op}b", (33,), -999, 999, I32)], opset=18)
+    add("BitwiseNot", "i32", [numbers("bnot", (33,), -999, 999, I32)], opset=18)
+
+    y = numbers("further3", (3, 4, 7))
+    for op in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp", "ReduceMin", "ReduceProd", "ReduceSumSquare"):
+        z = np.abs(y) + F32(0.1) if op == "ReduceLogSum" else y
+        for axes in ([0], [1], [-1], [0, 2]):
+            add(op, "axes" + "_".join(map(str, axes)), [z], dict(axes=axes), opset=13)
+        add(op, "all_dropped", [z], dict(keepdims=0), opset=13)
+        add(op, "opset_18", [z, np.array([1], I64)], constants=(1,), opset=18)
+    for op in ("ArgMax", "ArgMin"):
+        ties = np.round(numbers(f"{op}t", (5, 33)))
+        add(op, "last", [y], dict(axis=-1))
+        add(op, "first_axis_dropped", [y], dict(axis=0, keepdims=0))
+        add(op, "first_of_equals", [ties], dict(axis=1))
+        add(op, "last_of_equals", [ties], dict(axis=1, select_last_index=1))
+        add(op, "long_row", [numbers(f"{op}l", (2, 777))], dict(axis=1))
+    add("Hardmax", "f32", [numbers("hm", (5, 33))], dict(axis=-1))
+    for p in (1, 2):
+        add("LpNormalization", f"p{p}", [numbers("lp", (5, 33))], dict(p=p, axis=-1))
+    add("GroupNormalization", "f32", [numbers("gn", (2, 6, 5, 7)), numbers("gng", (6,)), numbers("gnb", (6,))], dict(num_groups=3), opset=21)
+    add("RMSNormalization", "f32", [numbers("rms", (5, 33)), numbers("rmsg", (33,))], opset=23)
+
+    add("MaxPool", "plain", [numbers("mp", (2, 3, 11, 13))], dict(kernel_shape=[3, 3]), opset=11)
+    add("MaxPool", "padded_strided", [numbers("mp", (2, 3, 11, 13), -3, -1)], dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]), opset=11)
+    add("MaxPool", "ceil_dilated", [numbers("mp", (2, 3, 11, 13))], dict(kernel_shape=[2, 2], strides=[2, 3], dilations=[2, 1], ceil_mode=1), opset=11)
+    add("MaxPool", "one_dimension", [numbers("mp1", (2, 3, 33))], dict(kernel_shape=[4], strides=[3]), opset=11)
+
+    add("Flatten", "axis1", [numbers("fl", (2, 3, 4, 5))])
+    for axis in (0, 2, 4, -1):
+        add("Flatten", f"axis{axis}", [numbers("fl", (2, 3, 4, 5))], dict(axis=axis))
+    add("Dropout", "inference", [x], opset=12)
+    add("Tile", "f32", [numbers("tile", (2, 3)), np.array([3, 2], I64)], constants=(1,))
+    for upper in (0, 1):
+        add("Trilu", f"upper{upper}", [numbers("trilu", (2, 5, 7))], dict(upper=upper))
+        add("Trilu", f"upper{upper}_shifted", [numbers("trilu", (2, 5, 7)), np.array(-1, I64)], dict(upper=upper), constants=(1,))
+    for mode in ("DCR", "CRD"):
+        add("DepthToSpace", mode, [numbers("d2s", (2, 8, 3, 5))], dict(blocksize=2, mode=mode))
+    add("SpaceToDepth", "f32", [numbers("s2d", (2, 3, 4, 6))], dict(blocksize=2))
+    add("EyeLike", "f32", [numbers("eye", (5, 7))])
+    add("EyeLike", "shifted", [numbers("eye", (5, 7))], dict(k=-2))
+    add("GatherElements", "rows", [numbers("ge", (5, 7)), numbers("gei", (3, 7), -5, 4, I64)], dict(axis=0))
+    add("GatherElements", "last", [numbers("ge", (5, 7)), numbers("gej", (5, 4), 0, 6, I64)], dict(axis=1))
+    add("GatherND", "points", [numbers("gnd", (5, 7, 3)), numbers("gndi", (4, 2), 0, 4, I64)])
+    add("GatherND", "batch", [numbers("gnd", (5, 7, 3)), numbers("gndj", (5, 2, 1), -7, 6, I64)], dict(batch_dims=1))
+    add("OneHot", "last", [numbers("oh", (3, 5), -9, 8, I64), np.array(9, I64), np.array([0.0, 1.0], F32)], constants=(1, 2))
+    add("OneHot", "first_axis", [numbers("oh", (3, 5), 0, 8, I64), np.array(9, I64), np.array([-1, 2], I64)], dict(axis=0), constants=(1, 2))
+    add("Range", "i64", [np.array(3, I64), np.array(20, I64), np.array(4, I64)], constants=(0, 1, 2))
+    add("Range", "f32_down", [F32(2), F32(-1), F32(-0.5)], constants=(0, 1, 2))
+    add("Size", "f32", [numbers("size", (3, 5))])
