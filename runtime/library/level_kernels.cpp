@@ -35,8 +35,9 @@ template <typename T, int A, int B> void gemmOrdered(const GemmTask<T> &t) {
   c.noalias() += (t.alpha * a) * b;
 }
 
-template <typename T> void gemm(const GemmTask<T> &task) {
-  GemmTask<T> t = task;
+/// f32 in every layout, f64 row-major; the compiler's time for Eigen's products is what the whole build waits for.
+void gemm(const GemmTask<float> &task) {
+  GemmTask<float> t = task;
   if (t.cColumn != 1) { // column-major result: compute its transpose
     auto swap = [](auto &x, auto &y) {
       auto z = x;
@@ -51,9 +52,26 @@ template <typename T> void gemm(const GemmTask<T> &task) {
   }
   constexpr int row = Eigen::RowMajor, column = Eigen::ColMajor;
   if (t.aColumn == 1)
-    t.bColumn == 1 ? gemmOrdered<T, row, row>(t) : gemmOrdered<T, row, column>(t);
+    t.bColumn == 1 ? gemmOrdered<float, row, row>(t) : gemmOrdered<float, row, column>(t);
   else
-    t.bColumn == 1 ? gemmOrdered<T, column, row>(t) : gemmOrdered<T, column, column>(t);
+    t.bColumn == 1 ? gemmOrdered<float, column, row>(t) : gemmOrdered<float, column, column>(t);
+}
+
+void gemm(const GemmTask<double> &t) { gemmOrdered<double, Eigen::RowMajor, Eigen::RowMajor>(t); }
+
+/// Integers are rare in products: a plain loop over rows of b, which becomes vector code.
+template <typename T> void gemm(const GemmTask<T> &t) {
+  for (int64_t i = 0; i < t.m; ++i) {
+    T *to = t.c + i * t.cRow;
+    if (!t.accumulate)
+      for (int64_t j = 0; j < t.n; ++j)
+        to[j] = 0;
+    for (int64_t k = 0; k < t.k; ++k) {
+      const T factor = t.alpha * t.a[i * t.aRow + k], *from = t.b + k * t.bRow;
+      for (int64_t j = 0; j < t.n; ++j)
+        to[j] += factor * from[j];
+    }
+  }
 }
 
 /// The positions `o` in [0, out) whose input position o * stride + shift lies in [0, in): [begin, end).
@@ -319,7 +337,8 @@ void store(const T *source, const StoredMatrix &addend, T scale, int64_t rows, i
   });
 }
 
-template <typename T> constexpr TypedKernels<T> kKernels{gemm<T>, directConv<T>, im2col<T>, load<T>, scaled<T>, store<T>};
+template <typename T>
+constexpr TypedKernels<T> kKernels{static_cast<void (*)(const GemmTask<T> &)>(gemm), directConv<T>, im2col<T>, load<T>, scaled<T>, store<T>};
 
 } // namespace
 

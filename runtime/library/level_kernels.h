@@ -10,8 +10,8 @@
 
 namespace lockstitch::library {
 
-/// c = alpha * a * b, or c += alpha * a * b. Strides in elements; of each matrix at least one stride is 1, strides are not
-/// negative, c's elements do not overlap.
+/// c = alpha * a * b, or c += alpha * a * b. Strides in elements, not negative; c's elements do not overlap. f32: of each matrix
+/// at least one stride is 1; the other types: the column stride of each is 1.
 template <typename T> struct GemmTask {
   int64_t m = 0, n = 0, k = 0;
   const T *a = nullptr;

@@ -1,7 +1,7 @@
 // Products and convolutions on the host, behind the contract of runtime/program/library_call.h.
 //
 // A call is prepared once (layouts looked at, implementation chosen, scratch memory sized) and run many times, from any
-// number of threads. Implementations: Eigen, compiled per CPU level, takes everything; oneDNN, where it was found when this
+// number of threads. Implementations: Eigen and loops of ours, compiled per CPU level, take everything; oneDNN, where it was found when this
 // was built, takes what it is faster at (docs/library_calls.md has the figures). Both work on the one pool of the session:
 // the pieces of a call are tasks of ours and each is computed by one thread. How a call is cut depends on its shape only, so
 // the number of threads does not change a single bit of the result.

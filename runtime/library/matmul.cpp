@@ -1,7 +1,8 @@
 // Products. Three phases, each spread over the pool:
 //
-//   load   operands that cannot be used as they lie (16-bit and 8-bit types; neither stride 1; negative strides) are converted
-//          to packed matrices of the compute type in scratch memory: only *distinct* matrices, a broadcast batch costs one
+//   load   operands that cannot be used as they lie (16-bit and 8-bit types; neither stride 1; transposed and not f32) are
+//          converted to packed matrices of the compute type in scratch memory: only *distinct* matrices, a broadcast batch
+//          costs one
 //   tiles  the result is cut into tiles of about kTileWork multiply-adds, whatever the number of threads, and each tile is
 //          one single-threaded product; batch dimensions that continue the rows of `a` under one `b` become rows first
 //   store  only where the result cannot be written in place: beta * C is added, the values rounded once and stored
@@ -153,7 +154,7 @@ private:
   }
 
   bool needsLoad(const Operand &o, int64_t rows, int64_t columns) const {
-    return !isComputeType(type) || (o.row != 1 && o.column != 1);
+    return !isComputeType(type) || (o.column != 1 && (o.row != 1 || !std::is_same_v<T, float>));
   }
 
   int64_t distinct(const Operand &o) const {
