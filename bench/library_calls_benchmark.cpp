@@ -1,5 +1,6 @@
-// Products and convolutions of typical sizes, on each backend and with one and two threads: the figures of
-// docs/library_calls.md. Process CPU time is what to compare on a machine that does other things too.
+// Products and convolutions of typical sizes, on each backend and with one and
+// two threads: the figures of docs/library_calls.md. Process CPU time is what
+// to compare on a machine that does other things too.
 #include "runtime/library/library.h"
 
 #include <benchmark/benchmark.h>
@@ -11,7 +12,8 @@ using namespace lockstitch;
 
 namespace {
 
-LibraryCall product(std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k, bool transposedB) {
+LibraryCall product(std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k,
+                    bool transposedB) {
   LibraryCall call;
   call.matmul.batch = batch;
   call.matmul.m = m;
@@ -32,16 +34,29 @@ LibraryCall product(std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k,
   return call;
 }
 
-LibraryCall convolution(int64_t in, int64_t out, int64_t group, int64_t size, int64_t kernel, int64_t stride, int64_t pad) {
+LibraryCall convolution(int64_t in, int64_t out, int64_t group, int64_t size,
+                        int64_t kernel, int64_t stride, int64_t pad) {
   LibraryCall call;
   call.kind = LibraryCall::Kind::Conv;
   int64_t result = (size + 2 * pad - kernel) / stride + 1;
-  call.conv = {ElementType::F32, 1,        in,     out,    group, {size, size}, {kernel, kernel}, {result, result}, {stride, stride},
-               {1, 1},           {pad, pad}, {pad, pad}, true};
+  call.conv = {ElementType::F32,
+               1,
+               in,
+               out,
+               group,
+               {size, size},
+               {kernel, kernel},
+               {result, result},
+               {stride, stride},
+               {1, 1},
+               {pad, pad},
+               {pad, pad},
+               true};
   return call;
 }
 
-void measure(benchmark::State &state, const LibraryCall &call, LibraryOptions options, int threads) {
+void measure(benchmark::State &state, const LibraryCall &call,
+             LibraryOptions options, int threads) {
   auto prepared = prepareLibraryCall(call, "benchmark", options);
   if (!prepared.ok()) {
     state.SkipWithError(prepared.error().messages[0].reason.c_str());
@@ -49,7 +64,9 @@ void measure(benchmark::State &state, const LibraryCall &call, LibraryOptions op
   }
   using Memory = std::unique_ptr<std::byte[], void (*)(void *)>;
   auto allocate = [](int64_t bytes) {
-    return Memory(static_cast<std::byte *>(std::aligned_alloc(64, (bytes + 64) / 64 * 64)), [](void *p) { std::free(p); });
+    return Memory(static_cast<std::byte *>(
+                      std::aligned_alloc(64, (bytes + 64) / 64 * 64)),
+                  [](void *p) { std::free(p); });
   };
   std::vector<Memory> buffers;
   std::vector<std::byte *> args;
@@ -70,12 +87,16 @@ void measure(benchmark::State &state, const LibraryCall &call, LibraryOptions op
 void add(const std::string &name, const LibraryCall &call) {
   using Backend = LibraryOptions::Backend;
   const std::pair<const char *, LibraryOptions> choices[] = {
-      {"eigen_v3", {Backend::Eigen, 3}}, {"eigen_v4", {Backend::Eigen, 4}}, {"onednn", {Backend::OneDnn, 4}}};
+      {"eigen_v3", {Backend::Eigen, 3}},
+      {"eigen_v4", {Backend::Eigen, 4}},
+      {"onednn", {Backend::OneDnn, 4}}};
   for (const auto &[backend, options] : choices)
     for (int threads : {1, 2})
       benchmark::RegisterBenchmark(
           (name + "/" + backend + "/" + std::to_string(threads)).c_str(),
-          [call, options = options, threads](benchmark::State &state) { measure(state, call, options, threads); })
+          [call, options = options, threads](benchmark::State &state) {
+            measure(state, call, options, threads);
+          })
           ->MeasureProcessCPUTime()
           ->UseRealTime()
           ->Unit(benchmark::kMicrosecond);

@@ -17,13 +17,16 @@ struct Key {
   bool mayBeZero = false;
 };
 
-Key integer(std::string_view name, std::string_view unit, int64_t Device::*field, bool mayBeZero = false) {
+Key integer(std::string_view name, std::string_view unit,
+            int64_t Device::*field, bool mayBeZero = false) {
   return {name, unit, field, nullptr, nullptr, mayBeZero};
 }
 Key real(std::string_view name, std::string_view unit, double Device::*field) {
   return {name, unit, nullptr, field, nullptr, false};
 }
-Key text(std::string_view name, std::string Device::*field) { return {name, "", nullptr, nullptr, field, false}; }
+Key text(std::string_view name, std::string Device::*field) {
+  return {name, "", nullptr, nullptr, field, false};
+}
 
 const std::vector<Key> &keys() {
   static const std::vector<Key> list = {
@@ -93,7 +96,8 @@ const std::vector<Device> &devices() {
   static const std::vector<Device> all = [] {
     std::vector<Device> list;
     for (const EmbeddedFile &file : embeddedDevices())
-      if (Device device; !parseDevice(file.text, file.name, device)) // a test parses each of them
+      if (Device device; !parseDevice(file.text, file.name,
+                                      device)) // a test parses each of them
         list.push_back(device);
     return list;
   }();
@@ -102,31 +106,39 @@ const std::vector<Device> &devices() {
 
 } // namespace
 
-std::optional<std::string> parseDevice(std::string_view text, std::string_view file, Device &device) {
+std::optional<std::string> parseDevice(std::string_view text,
+                                       std::string_view file, Device &device) {
   device = {};
   std::vector<int> seenAt(keys().size(), 0);
   int line = 0;
-  auto error = [&](const std::string &reason) { return std::string(file) + ":" + std::to_string(line) + ": " + reason; };
+  auto error = [&](const std::string &reason) {
+    return std::string(file) + ":" + std::to_string(line) + ": " + reason;
+  };
   while (!text.empty()) {
     size_t end = text.find('\n');
     std::string_view content = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    text = end == std::string_view::npos ? std::string_view()
+                                         : text.substr(end + 1);
     ++line;
     content = trim(content.substr(0, content.find('#')));
     if (content.empty())
       continue;
     size_t space = content.find_first_of(" \t");
     std::string_view name = content.substr(0, space);
-    std::string_view value = space == std::string_view::npos ? std::string_view() : trim(content.substr(space));
+    std::string_view value = space == std::string_view::npos
+                                 ? std::string_view()
+                                 : trim(content.substr(space));
     size_t index = 0;
     while (index < keys().size() && keys()[index].name != name)
       ++index;
     if (index == keys().size())
       return error("unknown key '" + std::string(name) + "'");
     if (seenAt[index])
-      return error("'" + std::string(name) + "' was given in line " + std::to_string(seenAt[index]) + " already");
+      return error("'" + std::string(name) + "' was given in line " +
+                   std::to_string(seenAt[index]) + " already");
     seenAt[index] = line;
-    if (std::string reason = assign(keys()[index], value, device); !reason.empty())
+    if (std::string reason = assign(keys()[index], value, device);
+        !reason.empty())
       return error("'" + std::string(name) + "' " + reason);
   }
   for (size_t i = 0; i < keys().size(); ++i)

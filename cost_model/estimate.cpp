@@ -1,11 +1,14 @@
 // Wave by wave. In a wave with B blocks on S multiprocessors,
 //
-//   bytes in flight = B x threads x loads x width                      (Little's law: bandwidth = bytes in flight / latency)
-//   bandwidth       = min(peak, bytes in flight / latency, S x clock x what one multiprocessor draws)
+//   bytes in flight = B x threads x loads x width
+//   bandwidth       = min(peak,
+//                         bytes in flight / latency,   -- Little's law
+//                         S x clock x what one multiprocessor draws)
 //   time            = the wave's share of the bytes / bandwidth
 //
-// Full waves are all alike; the last, partial one has fewer bytes but also fewer loads in flight. Issue: the multiprocessor
-// with most blocks issues all their instructions. Latency: nothing is faster than one round trip to memory.
+// Full waves are all alike; the last, partial one has fewer bytes but also
+// fewer loads in flight. Issue: the multiprocessor with most blocks issues all
+// their instructions. Latency: nothing is faster than one round trip to memory.
 #include "cost_model/estimate.h"
 
 #include <algorithm>
@@ -17,11 +20,14 @@ namespace {
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// GB/s that `blocks` blocks, resident at once, get.
-double bandwidth(const Device &device, const KernelShape &kernel, int64_t blocks) {
+double bandwidth(const Device &device, const KernelShape &kernel,
+                 int64_t blocks) {
   double busy = static_cast<double>(std::min(blocks, device.multiprocessors));
-  double inFlight = static_cast<double>(blocks) * static_cast<double>(kernel.block.threads) *
-                    static_cast<double>(kernel.independentLoads * kernel.vectorBytes);
-  return std::min({device.bandwidthGBs, inFlight / device.latencyNanoseconds, busy * device.clockGHz * device.smBytesPerClock});
+  double inFlight =
+      static_cast<double>(blocks) * static_cast<double>(kernel.block.threads) *
+      static_cast<double>(kernel.independentLoads * kernel.vectorBytes);
+  return std::min({device.bandwidthGBs, inFlight / device.latencyNanoseconds,
+                   busy * device.clockGHz * device.smBytesPerClock});
 }
 
 } // namespace
@@ -57,26 +63,39 @@ Estimate estimate(const Device &device, const KernelShape &kernel) {
   result.waves = static_cast<double>(kernel.blocks) / static_cast<double>(wave);
   int64_t first = std::min(kernel.blocks, wave);
   result.smsBusy = std::min(kernel.blocks, device.multiprocessors);
-  result.bytesInFlightPerSm = ceilDivide(first, device.multiprocessors) * kernel.block.threads * kernel.independentLoads *
+  result.bytesInFlightPerSm = ceilDivide(first, device.multiprocessors) *
+                              kernel.block.threads * kernel.independentLoads *
                               kernel.vectorBytes;
 
-  double bytesPerBlock = static_cast<double>(kernel.bytesRead + kernel.bytesWritten) / static_cast<double>(kernel.blocks);
+  double bytesPerBlock =
+      static_cast<double>(kernel.bytesRead + kernel.bytesWritten) /
+      static_cast<double>(kernel.blocks);
   auto waveMicroseconds = [&](int64_t blocks) {
     if (blocks == 0 || bytesPerBlock == 0)
       return 0.0;
-    return bytesPerBlock * static_cast<double>(blocks) / bandwidth(device, kernel, blocks) / 1e3; // bytes per GB/s are ns
+    return bytesPerBlock * static_cast<double>(blocks) /
+           bandwidth(device, kernel, blocks) / 1e3; // bytes per GB/s are ns
   };
-  result.memoryMicroseconds = static_cast<double>(fullWaves) * waveMicroseconds(wave) + waveMicroseconds(rest);
-  result.latencyMicroseconds = kernel.bytesRead + kernel.bytesWritten > 0 ? device.latencyNanoseconds / 1e3 : 0;
-  double warps = static_cast<double>(ceilDivide(kernel.block.threads, device.warpSize));
-  double blocksOnFullest = static_cast<double>(ceilDivide(kernel.blocks, device.multiprocessors));
-  result.issueMicroseconds = blocksOnFullest * warps * kernel.instructionsPerThread /
-                             (static_cast<double>(device.issuePerClock) * device.clockGHz * 1e3);
+  result.memoryMicroseconds =
+      static_cast<double>(fullWaves) * waveMicroseconds(wave) +
+      waveMicroseconds(rest);
+  result.latencyMicroseconds = kernel.bytesRead + kernel.bytesWritten > 0
+                                   ? device.latencyNanoseconds / 1e3
+                                   : 0;
+  double warps =
+      static_cast<double>(ceilDivide(kernel.block.threads, device.warpSize));
+  double blocksOnFullest =
+      static_cast<double>(ceilDivide(kernel.blocks, device.multiprocessors));
+  result.issueMicroseconds =
+      blocksOnFullest * warps * kernel.instructionsPerThread /
+      (static_cast<double>(device.issuePerClock) * device.clockGHz * 1e3);
 
-  double most = std::max({result.memoryMicroseconds, result.latencyMicroseconds, result.issueMicroseconds});
+  double most = std::max({result.memoryMicroseconds, result.latencyMicroseconds,
+                          result.issueMicroseconds});
   if (most == result.issueMicroseconds && most > result.latencyMicroseconds)
     result.bound = Estimate::Bound::Issue;
-  else if (most == result.memoryMicroseconds && most > result.latencyMicroseconds)
+  else if (most == result.memoryMicroseconds &&
+           most > result.latencyMicroseconds)
     result.bound = Estimate::Bound::Memory;
   result.microseconds += most;
   return result;

@@ -1,9 +1,11 @@
 // The rules are those of cuda_occupancy.h in the CUDA toolkit:
 //
-//   threads    whole warps
-//   registers  per warp, rounded up to the unit; a multiprocessor has four parts with a quarter of the registers each, and a
-//              warp takes them from one part
-//   shared     the block's bytes and what the system reserves, rounded up to the unit
+//   threads    Whole warps.
+//   registers  Per warp, rounded up to the unit. A multiprocessor has four
+//              parts with a quarter of the registers each, and a warp takes
+//              them from one part.
+//   shared     The block's bytes and what the system reserves, rounded up to
+//              the unit.
 #include "cost_model/occupancy.h"
 
 #include <algorithm>
@@ -14,7 +16,9 @@ namespace {
 constexpr int64_t kParts = 4; // of a multiprocessor
 
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t value, int64_t unit) { return ceilDivide(value, unit) * unit; }
+int64_t roundUp(int64_t value, int64_t unit) {
+  return ceilDivide(value, unit) * unit;
+}
 
 } // namespace
 
@@ -36,34 +40,43 @@ std::string_view name(Occupancy::Limit limit) {
 
 Occupancy occupancy(const Device &device, const BlockResources &block) {
   Occupancy result;
-  if (block.threads < 1 || block.threads > device.threadsPerBlock || block.registersPerThread < 0 ||
-      block.registersPerThread > device.registersPerThread || block.sharedBytes < 0 ||
-      block.sharedBytes > device.sharedPerBlock)
+  if (block.threads < 1 || block.threads > device.threadsPerBlock ||
+      block.registersPerThread < 0 ||
+      block.registersPerThread > device.registersPerThread ||
+      block.sharedBytes < 0 || block.sharedBytes > device.sharedPerBlock)
     return result;
   int64_t warps = ceilDivide(block.threads, device.warpSize);
 
   int64_t byThreads = device.warpsPerSm() / warps;
   int64_t registersPerWarp =
-      roundUp(std::max<int64_t>(block.registersPerThread, 1) * device.warpSize, device.registerUnit);
+      roundUp(std::max<int64_t>(block.registersPerThread, 1) * device.warpSize,
+              device.registerUnit);
   int64_t parts = device.warpSize > 1 ? kParts : 1;
-  int64_t byRegisters = device.registersPerSm / parts / registersPerWarp * parts / warps;
-  int64_t shared = roundUp(block.sharedBytes + device.sharedReserved, device.sharedUnit);
+  int64_t byRegisters =
+      device.registersPerSm / parts / registersPerWarp * parts / warps;
+  int64_t shared =
+      roundUp(block.sharedBytes + device.sharedReserved, device.sharedUnit);
   int64_t byShared = shared ? device.sharedPerSm / shared : device.blocksPerSm;
 
   struct Candidate {
     Occupancy::Limit limit;
     int64_t blocks;
   };
-  const Candidate candidates[] = {{Occupancy::Limit::Threads, byThreads},
-                                  {Occupancy::Limit::Blocks, device.blocksPerSm},
-                                  {Occupancy::Limit::Registers, byRegisters},
-                                  {Occupancy::Limit::Shared, byShared}};
-  Candidate least = *std::min_element(std::begin(candidates), std::end(candidates),
-                                      [](const Candidate &a, const Candidate &b) { return a.blocks < b.blocks; });
+  const Candidate candidates[] = {
+      {Occupancy::Limit::Threads, byThreads},
+      {Occupancy::Limit::Blocks, device.blocksPerSm},
+      {Occupancy::Limit::Registers, byRegisters},
+      {Occupancy::Limit::Shared, byShared}};
+  Candidate least =
+      *std::min_element(std::begin(candidates), std::end(candidates),
+                        [](const Candidate &a, const Candidate &b) {
+                          return a.blocks < b.blocks;
+                        });
   result.blocksPerSm = least.blocks;
   result.limit = least.limit;
   result.warpsPerSm = least.blocks * warps;
-  result.fraction = static_cast<double>(result.warpsPerSm) / static_cast<double>(device.warpsPerSm());
+  result.fraction = static_cast<double>(result.warpsPerSm) /
+                    static_cast<double>(device.warpsPerSm());
   return result;
 }
 

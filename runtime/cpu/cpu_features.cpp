@@ -1,5 +1,6 @@
-// A table of our own instead of __builtin_cpu_supports: the names to look up come from an artifact at run time, in LLVM's
-// spelling, and the builtin takes literals in GCC's.
+// A table of our own instead of __builtin_cpu_supports: the names to look up
+// come from an artifact at run time, in LLVM's spelling, and the builtin takes
+// literals in GCC's.
 #include "runtime/cpu/cpu_features.h"
 
 #include <array>
@@ -12,11 +13,16 @@
 namespace lockstitch {
 namespace {
 
-constexpr std::string_view kLevel1[] = {"64bit", "x87", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"};
-constexpr std::string_view kLevel2[] = {"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3", "crc32"};
-constexpr std::string_view kLevel3[] = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"};
-constexpr std::string_view kLevel4[] = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
-constexpr std::span<const std::string_view> kLevels[] = {kLevel1, kLevel2, kLevel3, kLevel4};
+constexpr std::string_view kLevel1[] = {"64bit", "x87", "cmov", "cx8",
+                                        "fxsr",  "mmx", "sse",  "sse2"};
+constexpr std::string_view kLevel2[] = {"cx16",   "sahf",   "popcnt", "sse3",
+                                        "sse4.1", "sse4.2", "ssse3",  "crc32"};
+constexpr std::string_view kLevel3[] = {"avx", "avx2",  "bmi",   "bmi2", "f16c",
+                                        "fma", "lzcnt", "movbe", "xsave"};
+constexpr std::string_view kLevel4[] = {"avx512bw", "avx512cd", "avx512dq",
+                                        "avx512f", "avx512vl"};
+constexpr std::span<const std::string_view> kLevels[] = {kLevel1, kLevel2,
+                                                         kLevel3, kLevel4};
 
 #if defined(__x86_64__)
 
@@ -32,7 +38,8 @@ struct Row {
   State state;
 };
 
-// Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E. Hints that are no instructions (ermsb, fsrm) need no row.
+// Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E. Hints that are no
+// instructions (ermsb, fsrm) need no row.
 constexpr Row kRows[] = {
     {"x87", 1, 0, EDX, 0, None},
     {"cx8", 1, 0, EDX, 8, None},
@@ -144,7 +151,8 @@ std::set<std::string, std::less<>> detect() {
       __cpuid_count(leaf, subleaf, r[EAX], r[EBX], r[ECX], r[EDX]);
     return r;
   };
-  uint64_t enabled = 0; // XCR0: the register state that the operating system saves
+  uint64_t enabled =
+      0; // XCR0: the register state that the operating system saves
   if (query(1, 0)[ECX] & (1u << 27)) {
     uint32_t low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -166,7 +174,8 @@ std::set<std::string, std::less<>> detect() {
 
 #else
 
-/// Other architectures: no x86 object fits; their own names are an addition here.
+/// Other architectures: no x86 object fits; their own names are an addition
+/// here.
 std::set<std::string, std::less<>> detect() { return {}; }
 
 #endif
@@ -200,18 +209,20 @@ int CpuFeatures::x86Level() const {
 int parseX86Level(std::string_view target) {
   if (target == "x86-64")
     return 1;
-  if (target.size() == 9 && target.starts_with("x86-64-v") && target[8] >= '1' && target[8] <= '4')
+  if (target.size() == 9 && target.starts_with("x86-64-v") &&
+      target[8] >= '1' && target[8] <= '4')
     return target[8] - '0';
   return 0;
 }
 
-Status checkCpu(std::string_view target, std::string_view requiredCpu, std::span<const std::string> features,
-                const CpuFeatures &cpu) {
+Status checkCpu(std::string_view target, std::string_view requiredCpu,
+                std::span<const std::string> features, const CpuFeatures &cpu) {
   std::string missing;
   auto need = [&](std::string_view feature) {
     if (feature.starts_with('+'))
       feature.remove_prefix(1);
-    if (!cpu.has(feature) && missing.find(" " + std::string(feature) + ",") == std::string::npos)
+    if (!cpu.has(feature) &&
+        missing.find(" " + std::string(feature) + ",") == std::string::npos)
       missing += " " + std::string(feature) + ",";
   };
   for (int i = 0, level = parseX86Level(requiredCpu); i < level; ++i)
@@ -223,12 +234,16 @@ Status checkCpu(std::string_view target, std::string_view requiredCpu, std::span
     return {};
   missing.pop_back();
   int level = cpu.x86Level();
-  std::string mine = level ? "x86-64-v" + std::to_string(level) : std::string("not an x86-64 CPU");
+  std::string mine = level ? "x86-64-v" + std::to_string(level)
+                           : std::string("not an x86-64 CPU");
   return Error::refused(
       "target " + std::string(target),
-      "the object was compiled for " + (requiredCpu.empty() ? std::string("another CPU") : std::string(requiredCpu)) +
+      "the object was compiled for " +
+          (requiredCpu.empty() ? std::string("another CPU")
+                               : std::string(requiredCpu)) +
           "; this CPU (" + mine + ") lacks" + missing,
-      level ? "compile the model with --target " + mine + " or a lower level, or with --target host on this machine"
+      level ? "compile the model with --target " + mine +
+                  " or a lower level, or with --target host on this machine"
             : "run it on an x86-64 machine");
 }
 

@@ -1,5 +1,6 @@
-// TBB behind one file. Ranges are made by hand instead of by TBB's partitioner: about four per thread, so that a slow core
-// does not hold up the others, and never smaller than the floor below which a task costs more than it brings.
+// TBB behind one file. Ranges are made by hand instead of by TBB's partitioner:
+// about four per thread, so that a slow core does not hold up the others, and
+// never smaller than the floor below which a task costs more than it brings.
 #include "runtime/cpu/thread_pool.h"
 
 #include <algorithm>
@@ -13,23 +14,30 @@
 namespace lockstitch {
 
 struct ThreadPool::Arena {
-  // TBB makes as many workers as the machine has cores, whatever an arena asks for; this lifts that when more are asked for.
+  // TBB makes as many workers as the machine has cores, whatever an arena asks
+  // for; this lifts that when more are asked for.
   explicit Arena(int threads)
-      : workers(tbb::global_control::max_allowed_parallelism,
-                std::max<size_t>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism), threads)),
+      : workers(
+            tbb::global_control::max_allowed_parallelism,
+            std::max<size_t>(tbb::global_control::active_value(
+                                 tbb::global_control::max_allowed_parallelism),
+                             threads)),
         arena(threads) {}
   tbb::global_control workers;
   tbb::task_arena arena;
 };
 
-ThreadPool::ThreadPool(int threads) : count(threads > 0 ? threads : availableCores()) {
+ThreadPool::ThreadPool(int threads)
+    : count(threads > 0 ? threads : availableCores()) {
   if (count > 1)
     arena = std::make_unique<Arena>(count);
 }
 
 ThreadPool::~ThreadPool() = default;
 
-void ThreadPool::parallelFor(int64_t items, int64_t floor, const std::function<void(int64_t, int64_t, int)> &body) const {
+void ThreadPool::parallelFor(
+    int64_t items, int64_t floor,
+    const std::function<void(int64_t, int64_t, int)> &body) const {
   if (items <= 0)
     return;
   floor = std::max<int64_t>(floor, 1);
@@ -38,13 +46,17 @@ void ThreadPool::parallelFor(int64_t items, int64_t floor, const std::function<v
     return;
   }
   int64_t pieces = std::min<int64_t>(items / floor, int64_t{4} * count);
-  auto boundary = [&](int64_t piece) { // items * piece / pieces without overflow
-    return items / pieces * piece + std::min(piece, items % pieces);
-  };
+  auto boundary =
+      [&](int64_t piece) { // items * piece / pieces without overflow
+        return items / pieces * piece + std::min(piece, items % pieces);
+      };
   arena->arena.execute([&] {
     tbb::parallel_for(
         int64_t{0}, pieces,
-        [&](int64_t piece) { body(boundary(piece), boundary(piece + 1), tbb::this_task_arena::current_thread_index()); },
+        [&](int64_t piece) {
+          body(boundary(piece), boundary(piece + 1),
+               tbb::this_task_arena::current_thread_index());
+        },
         tbb::simple_partitioner());
   });
 }

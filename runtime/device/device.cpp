@@ -22,7 +22,8 @@ std::string_view name(DeviceKind kind) {
 }
 
 std::optional<DeviceKind> parseDeviceKind(std::string_view text) {
-  for (DeviceKind kind : {DeviceKind::Auto, DeviceKind::Host, DeviceKind::Simulator, DeviceKind::Cuda})
+  for (DeviceKind kind : {DeviceKind::Auto, DeviceKind::Host,
+                          DeviceKind::Simulator, DeviceKind::Cuda})
     if (name(kind) == text)
       return kind;
   return std::nullopt;

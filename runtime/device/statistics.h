@@ -1,4 +1,5 @@
-// What a run leaves behind for the report: times of every device, counters and findings of the simulator.
+// What a run leaves behind for the report: times of every device, counters and
+// findings of the simulator.
 #ifndef LOCKSTITCH_RUNTIME_DEVICE_STATISTICS_H
 #define LOCKSTITCH_RUNTIME_DEVICE_STATISTICS_H
 
@@ -10,11 +11,12 @@
 
 namespace lockstitch {
 
-/// What one launch did, as the simulator counts it. Names and meaning are the report's.
+/// What one launch did, as the simulator counts it. Names and meaning are the
+/// report's.
 struct LaunchCounters {
   int64_t threadInstructions = 0, warpInstructions = 0;
   int64_t sectorsRead = 0, sectorsWritten = 0; // of 32 bytes
-  int64_t sharedConflicts = 0;                 // wavefronts beyond the fewest possible
+  int64_t sharedConflicts = 0; // wavefronts beyond the fewest possible
   int64_t barriers = 0, shuffles = 0, atomics = 0;
   bool operator==(const LaunchCounters &) const = default;
 };
@@ -27,7 +29,9 @@ struct Finding {
   int64_t sourceLine = 0; // 0: unknown
   std::array<int64_t, 3> block{}, thread{};
   uint64_t address = 0;
-  std::optional<int64_t> argument, offset; // of the kernel's argument it concerns; bytes from the argument's begin
+  std::optional<int64_t> argument,
+      offset; // of the kernel's argument it concerns; bytes from the argument's
+              // begin
   std::string tensor;
   std::vector<std::string> nodes;
 };
@@ -40,7 +44,8 @@ struct StepStatistics {
 };
 
 struct RunStatistics {
-  double seconds = 0;                // wall time of the whole run, copies at its borders included
+  double seconds =
+      0; // wall time of the whole run, copies at its borders included
   std::vector<StepStatistics> steps; // beside TargetProgram::steps
 };
 

@@ -1,4 +1,5 @@
-// Shared by matmul.cpp and conv.cpp: who computes a product of matrices, and small helpers.
+// Shared by matmul.cpp and conv.cpp: who computes a product of matrices, and
+// small helpers.
 #ifndef LOCKSTITCH_RUNTIME_LIBRARY_IMPLEMENTATION_H
 #define LOCKSTITCH_RUNTIME_LIBRARY_IMPLEMENTATION_H
 
@@ -9,7 +10,8 @@
 
 namespace lockstitch::library {
 
-template <typename T> const TypedKernels<T> &typed(const LevelKernels &kernels) {
+template <typename T>
+const TypedKernels<T> &typed(const LevelKernels &kernels) {
   if constexpr (std::is_same_v<T, float>)
     return kernels.f32;
   else if constexpr (std::is_same_v<T, double>)
@@ -20,9 +22,11 @@ template <typename T> const TypedKernels<T> &typed(const LevelKernels &kernels) 
     return kernels.u64;
 }
 
-/// Whether the type is computed in itself, so that its buffers can be used without a conversion.
+/// Whether the type is computed in itself, so that its buffers can be used
+/// without a conversion.
 inline bool isComputeType(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::F64 || byteSize(type) >= 4;
+  return type == ElementType::F32 || type == ElementType::F64 ||
+         byteSize(type) >= 4;
 }
 
 inline int64_t alignedBytes(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -30,10 +34,13 @@ inline int64_t alignedBytes(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 /// Work below which another thread is not worth waking, in multiply-adds.
 inline constexpr int64_t kTaskFloor = 100'000;
 
-std::shared_ptr<const PreparedCall> prepareMatMul(const MatMulCall &call, const LibraryOptions &options);
-std::shared_ptr<const PreparedCall> prepareConv(const ConvCall &call, const LibraryOptions &options);
+std::shared_ptr<const PreparedCall>
+prepareMatMul(const MatMulCall &call, const LibraryOptions &options);
+std::shared_ptr<const PreparedCall> prepareConv(const ConvCall &call,
+                                                const LibraryOptions &options);
 
-/// The measured choice (docs/library_calls.md): whether an m x n tile of an f32 product is given to oneDNN.
+/// The measured choice (docs/library_calls.md): whether an m x n tile of an f32
+/// product is given to oneDNN.
 bool preferOneDnn(int64_t m, int64_t n);
 
 } // namespace lockstitch::library

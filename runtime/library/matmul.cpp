@@ -1,13 +1,18 @@
 // Products. Three phases, each spread over the pool:
 //
-//   load   operands that cannot be used as they lie (16-bit and 8-bit types; neither stride 1; transposed and not f32) are
-//          converted to packed matrices of the compute type in scratch memory: only *distinct* matrices, a broadcast batch
-//          costs one
-//   tiles  the result is cut into tiles of about kTileWork multiply-adds, whatever the number of threads, and each tile is
-//          one single-threaded product; batch dimensions that continue the rows of `a` under one `b` become rows first
-//   store  only where the result cannot be written in place: beta * C is added, the values rounded once and stored
+//   load   Operands that cannot be used as they lie (16-bit and 8-bit types;
+//          neither stride 1; transposed and not f32) are converted to packed
+//          matrices of the compute type in scratch memory: only *distinct*
+//          matrices, a broadcast batch costs one.
+//   tiles  The result is cut into tiles of about kTileWork multiply-adds,
+//          whatever the number of threads, and each tile is one
+//          single-threaded product. Batch dimensions that continue the rows of
+//          `a` under one `b` become rows first.
+//   store  Only where the result cannot be written in place: beta * C is
+//          added, the values rounded once and stored.
 //
-// Where it can, beta * C is laid down first and the product accumulates onto it.
+// Where it can, beta * C is laid down first and the product accumulates onto
+// it.
 #include "runtime/library/implementation.h"
 #include "runtime/library/onednn.h"
 
@@ -17,7 +22,9 @@
 namespace lockstitch::library {
 namespace {
 
-constexpr int64_t kTileWork = int64_t{8} << 20; // measured: half of it costs up to 10 %, twice brings under 3 %
+constexpr int64_t kTileWork =
+    int64_t{8}
+    << 20; // measured: half of it costs up to 10 %, twice brings under 3 %
 
 /// One operand as a batch of matrices.
 struct Operand {
@@ -38,9 +45,11 @@ Operand split(const StridedView &view) {
 template <typename T> class PreparedMatMul final : public PreparedCall {
 public:
   PreparedMatMul(const MatMulCall &call, const LibraryOptions &options)
-      : type(call.type), m(call.m), n(call.n), k(call.k), hasC(call.hasC), alpha(toCompute(call.alpha)),
-        beta(toCompute(call.beta)), extents(call.batch), a(split(call.a)), b(split(call.b)), result(split(call.result)),
-        kernels(levelKernels(options.level)), ops(typed<T>(kernels)) {
+      : type(call.type), m(call.m), n(call.n), k(call.k), hasC(call.hasC),
+        alpha(toCompute(call.alpha)), beta(toCompute(call.beta)),
+        extents(call.batch), a(split(call.a)), b(split(call.b)),
+        result(split(call.result)), kernels(levelKernels(options.level)),
+        ops(typed<T>(kernels)) {
     if (hasC)
       c = split(call.c);
     simplifyBatch();
@@ -72,7 +81,8 @@ public:
     return useOneDnn ? "onednn" : std::string("eigen ") + kernels.name;
   }
 
-  void run(std::span<std::byte *const> args, std::byte *scratch, const ThreadPool &pool) const override {
+  void run(std::span<std::byte *const> args, std::byte *scratch,
+           const ThreadPool &pool) const override {
     if (batches * m * n == 0)
       return;
     auto take = [&](int64_t elements) {
@@ -82,7 +92,8 @@ public:
     };
     const std::byte *cData = hasC ? args[2] : nullptr;
     std::byte *resultData = args[hasC ? 3 : 2];
-    const T *aData = reinterpret_cast<const T *>(args[0]), *bData = reinterpret_cast<const T *>(args[1]);
+    const T *aData = reinterpret_cast<const T *>(args[0]),
+            *bData = reinterpret_cast<const T *>(args[1]);
     if (loadA) {
       T *packed = take(distinct(a) * m * k);
       loadAll(args[0], a, packedA, m, k, packed, pool);
@@ -93,16 +104,21 @@ public:
       loadAll(args[1], b, packedB, k, n, packed, pool);
       bData = packed;
     }
-    T *product = storeResult ? take(batches * m * n) : reinterpret_cast<T *>(resultData);
+    T *product =
+        storeResult ? take(batches * m * n) : reinterpret_cast<T *>(resultData);
 
     int64_t tilesM = (m + tileM - 1) / tileM, tilesN = (n + tileN - 1) / tileN;
     int64_t tasks = batches * tilesM * tilesN;
-    pool.parallelFor(tasks, taskFloor(tileM * tileN * std::max<int64_t>(k, 1)), [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t batch = task / (tilesM * tilesN), tile = task % (tilesM * tilesN);
-        computeTile(aData, bData, cData, product, batch, tile / tilesN * tileM, tile % tilesN * tileN);
-      }
-    });
+    pool.parallelFor(tasks, taskFloor(tileM * tileN * std::max<int64_t>(k, 1)),
+                     [&](int64_t begin, int64_t end, int) {
+                       for (int64_t task = begin; task < end; ++task) {
+                         int64_t batch = task / (tilesM * tilesN),
+                                 tile = task % (tilesM * tilesN);
+                         computeTile(aData, bData, cData, product, batch,
+                                     tile / tilesN * tileM,
+                                     tile % tilesN * tileN);
+                       }
+                     });
     if (storeResult)
       storeAll(product, cData, resultData, pool);
   }
@@ -110,21 +126,27 @@ public:
 private:
   static T toCompute(float value) {
     if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<int64_t>(value)); // an integer in range: libraryRefusal has looked
+      return static_cast<T>(static_cast<int64_t>(
+          value)); // an integer in range: libraryRefusal has looked
     else
       return static_cast<T>(value);
   }
 
-  static int64_t taskFloor(int64_t work) { return std::max<int64_t>(1, kTaskFloor / std::max<int64_t>(work, 1)); }
+  static int64_t taskFloor(int64_t work) {
+    return std::max<int64_t>(1, kTaskFloor / std::max<int64_t>(work, 1));
+  }
 
-  /// Drops batch dimensions of extent 1, and turns the innermost ones into rows while `b` is the same for all of them.
+  /// Drops batch dimensions of extent 1, and turns the innermost ones into rows
+  /// while `b` is the same for all of them.
   void simplifyBatch() {
     for (size_t i = extents.size(); i-- > 0;)
       if (extents[i] == 1)
         erase(i);
     while (!extents.empty()) {
       size_t last = extents.size() - 1;
-      auto continues = [&](const Operand &o) { return o.batch[last] == m * o.row; };
+      auto continues = [&](const Operand &o) {
+        return o.batch[last] == m * o.row;
+      };
       bool addend = !hasC || continues(c);
       if (b.batch[last] != 0 || !continues(a) || !continues(result) || !addend)
         break;
@@ -154,7 +176,8 @@ private:
   }
 
   bool needsLoad(const Operand &o, int64_t rows, int64_t columns) const {
-    return !isComputeType(type) || (o.column != 1 && (o.row != 1 || !std::is_same_v<T, float>));
+    return !isComputeType(type) ||
+           (o.column != 1 && (o.row != 1 || !std::is_same_v<T, float>));
   }
 
   int64_t distinct(const Operand &o) const {
@@ -178,8 +201,10 @@ private:
     return packed;
   }
 
-  /// Element offset of matrix `index`; with `skipBroadcast` the index counts distinct matrices only.
-  int64_t at(const Operand &o, int64_t index, bool skipBroadcast = false) const {
+  /// Element offset of matrix `index`; with `skipBroadcast` the index counts
+  /// distinct matrices only.
+  int64_t at(const Operand &o, int64_t index,
+             bool skipBroadcast = false) const {
     int64_t offset = o.offset;
     for (size_t i = extents.size(); i-- > 0;) {
       if (skipBroadcast && o.batch[i] == 0)
@@ -190,18 +215,28 @@ private:
     return offset;
   }
 
-  /// About kTileWork multiply-adds; columns are cut first (in multiples of 64, whole cache lines), then rows (of 48).
+  /// About kTileWork multiply-adds; columns are cut first (in multiples of 64,
+  /// whole cache lines), then rows (of 48).
   void chooseTile() {
     tileM = std::max<int64_t>(m, 1);
     tileN = std::max<int64_t>(n, 1);
-    auto round = [](int64_t value, int64_t unit) { return std::max(unit, (value + unit - 1) / unit * unit); };
-    auto work = [&] { return static_cast<double>(tileM) * tileN * std::max<int64_t>(k, 1); };
+    auto round = [](int64_t value, int64_t unit) {
+      return std::max(unit, (value + unit - 1) / unit * unit);
+    };
+    auto work = [&] {
+      return static_cast<double>(tileM) * tileN * std::max<int64_t>(k, 1);
+    };
     if (work() > kTileWork && tileM > 384)
       tileM = std::min(tileM, round(static_cast<int64_t>(384), 48));
     if (work() > kTileWork)
-      tileN = std::min(tileN, std::max<int64_t>(round(static_cast<int64_t>(tileN * (kTileWork / work())), 64), 64));
+      tileN = std::min(
+          tileN,
+          std::max<int64_t>(
+              round(static_cast<int64_t>(tileN * (kTileWork / work())), 64),
+              64));
     if (work() > 2.0 * kTileWork)
-      tileM = std::min(tileM, round(static_cast<int64_t>(tileM * (kTileWork / work())), 48));
+      tileM = std::min(
+          tileM, round(static_cast<int64_t>(tileM * (kTileWork / work())), 48));
   }
 
   void chooseBackend(const LibraryOptions &options) {
@@ -209,33 +244,41 @@ private:
       auto takes = [](const Operand &o, int64_t rows, int64_t columns) {
         return oneDnnTakes(rows, columns, o.row, o.column);
       };
-      bool possible = haveOneDnn() && takes(loadA ? packedA : a, m, k) && takes(loadB ? packedB : b, k, n) &&
+      bool possible = haveOneDnn() && takes(loadA ? packedA : a, m, k) &&
+                      takes(loadB ? packedB : b, k, n) &&
                       (storeResult || takes(result, m, n)) && k > 0;
       if (options.backend == LibraryOptions::Backend::OneDnn)
         useOneDnn = possible;
       else if (options.backend == LibraryOptions::Backend::Best)
-        useOneDnn = possible && preferOneDnn(std::min(m, tileM), std::min(n, tileN));
+        useOneDnn =
+            possible && preferOneDnn(std::min(m, tileM), std::min(n, tileN));
     }
   }
 
-  void loadAll(const std::byte *data, const Operand &o, const Operand &packed, int64_t rows, int64_t columns, T *target,
+  void loadAll(const std::byte *data, const Operand &o, const Operand &packed,
+               int64_t rows, int64_t columns, T *target,
                const ThreadPool &pool) const {
     int64_t matrices = distinct(o);
     if (columns == 0)
       return;
-    pool.parallelFor(matrices * rows, taskFloor(columns), [&](int64_t begin, int64_t end, int) {
-      for (int64_t row = begin; row < end;) {
-        int64_t matrix = row / rows, first = row % rows, count = std::min(rows - first, end - row);
-        int64_t offset = at(o, matrix, true) + first * o.row;
-        ops.load({type, data + offset * static_cast<int64_t>(byteSize(type)), o.row, o.column}, count, columns,
-                 target + (matrix * rows + first) * columns);
-        row += count;
-      }
-    });
+    pool.parallelFor(
+        matrices * rows, taskFloor(columns),
+        [&](int64_t begin, int64_t end, int) {
+          for (int64_t row = begin; row < end;) {
+            int64_t matrix = row / rows, first = row % rows,
+                    count = std::min(rows - first, end - row);
+            int64_t offset = at(o, matrix, true) + first * o.row;
+            ops.load(
+                {type, data + offset * static_cast<int64_t>(byteSize(type)),
+                 o.row, o.column},
+                count, columns, target + (matrix * rows + first) * columns);
+            row += count;
+          }
+        });
   }
 
-  void computeTile(const T *aData, const T *bData, const std::byte *cData, T *product, int64_t batch, int64_t i,
-                   int64_t j) const {
+  void computeTile(const T *aData, const T *bData, const std::byte *cData,
+                   T *product, int64_t batch, int64_t i, int64_t j) const {
     const Operand &left = loadA ? packedA : a, &right = loadB ? packedB : b;
     GemmTask<T> task;
     task.m = std::min(tileM, m - i);
@@ -257,8 +300,10 @@ private:
       task.cRow = result.row;
       task.cColumn = result.column;
       if (hasC) {
-        const T *addend = reinterpret_cast<const T *>(cData) + at(c, batch) + i * c.row + j * c.column;
-        ops.scaled({type, addend, c.row, c.column}, beta, task.m, task.n, task.c, task.cRow, task.cColumn);
+        const T *addend = reinterpret_cast<const T *>(cData) + at(c, batch) +
+                          i * c.row + j * c.column;
+        ops.scaled({type, addend, c.row, c.column}, beta, task.m, task.n,
+                   task.c, task.cRow, task.cColumn);
         task.accumulate = true;
       }
     }
@@ -268,19 +313,25 @@ private:
     ops.gemm(task);
   }
 
-  void storeAll(const T *product, const std::byte *cData, std::byte *resultData, const ThreadPool &pool) const {
+  void storeAll(const T *product, const std::byte *cData, std::byte *resultData,
+                const ThreadPool &pool) const {
     int64_t size = static_cast<int64_t>(byteSize(type));
-    pool.parallelFor(batches * m, taskFloor(n), [&](int64_t begin, int64_t end, int) {
-      for (int64_t row = begin; row < end;) {
-        int64_t batch = row / m, first = row % m, count = std::min(m - first, end - row);
-        StoredMatrix addend{type, nullptr, 0, 0};
-        if (hasC)
-          addend = {type, cData + (at(c, batch) + first * c.row) * size, c.row, c.column};
-        ops.store(product + row * n, addend, beta, count, n,
-                  resultData + (at(result, batch) + first * result.row) * size, type, result.row, result.column);
-        row += count;
-      }
-    });
+    pool.parallelFor(
+        batches * m, taskFloor(n), [&](int64_t begin, int64_t end, int) {
+          for (int64_t row = begin; row < end;) {
+            int64_t batch = row / m, first = row % m,
+                    count = std::min(m - first, end - row);
+            StoredMatrix addend{type, nullptr, 0, 0};
+            if (hasC)
+              addend = {type, cData + (at(c, batch) + first * c.row) * size,
+                        c.row, c.column};
+            ops.store(product + row * n, addend, beta, count, n,
+                      resultData +
+                          (at(result, batch) + first * result.row) * size,
+                      type, result.row, result.column);
+            row += count;
+          }
+        });
   }
 
   ElementType type;
@@ -297,7 +348,8 @@ private:
 
 } // namespace
 
-std::shared_ptr<const PreparedCall> prepareMatMul(const MatMulCall &call, const LibraryOptions &options) {
+std::shared_ptr<const PreparedCall>
+prepareMatMul(const MatMulCall &call, const LibraryOptions &options) {
   switch (call.type) {
   case ElementType::F32:
   case ElementType::F16:

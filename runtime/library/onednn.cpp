@@ -5,13 +5,15 @@
 #ifdef LOCKSTITCH_HAVE_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
 
-// Of libgomp, on which Debian's oneDNN runs; the setting belongs to the calling thread.
+// Of libgomp, on which Debian's oneDNN runs; the setting belongs to the calling
+// thread.
 extern "C" void omp_set_num_threads(int);
 #endif
 
 namespace lockstitch::library {
 
-bool oneDnnTakes(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+bool oneDnnTakes(int64_t rows, int64_t columns, int64_t rowStride,
+                 int64_t columnStride) {
   return (columnStride == 1 && rowStride >= std::max<int64_t>(columns, 1)) ||
          (rowStride == 1 && columnStride >= std::max<int64_t>(rows, 1));
 }
@@ -27,19 +29,24 @@ bool oneDnnGemm(const GemmTask<float> &task) {
     single = true;
   }
   GemmTask<float> t = task;
-  auto isRowMajor = [](int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+  auto isRowMajor = [](int64_t rows, int64_t columns, int64_t rowStride,
+                       int64_t columnStride) {
     return columnStride == 1 && rowStride >= std::max<int64_t>(columns, 1);
   };
-  if (!isRowMajor(t.m, t.n, t.cRow, t.cColumn)) { // column-major result: compute its transpose
+  if (!isRowMajor(t.m, t.n, t.cRow,
+                  t.cColumn)) { // column-major result: compute its transpose
     std::swap(t.m, t.n);
     std::swap(t.a, t.b);
     std::swap(t.aRow, t.bColumn);
     std::swap(t.aColumn, t.bRow);
     std::swap(t.cRow, t.cColumn);
   }
-  bool aRows = isRowMajor(t.m, t.k, t.aRow, t.aColumn), bRows = isRowMajor(t.k, t.n, t.bRow, t.bColumn);
-  return dnnl_sgemm(aRows ? 'N' : 'T', bRows ? 'N' : 'T', t.m, t.n, t.k, t.alpha, t.a, aRows ? t.aRow : t.aColumn, t.b,
-                    bRows ? t.bRow : t.bColumn, t.accumulate ? 1.0f : 0.0f, t.c, t.cRow) == dnnl_success;
+  bool aRows = isRowMajor(t.m, t.k, t.aRow, t.aColumn),
+       bRows = isRowMajor(t.k, t.n, t.bRow, t.bColumn);
+  return dnnl_sgemm(aRows ? 'N' : 'T', bRows ? 'N' : 'T', t.m, t.n, t.k,
+                    t.alpha, t.a, aRows ? t.aRow : t.aColumn, t.b,
+                    bRows ? t.bRow : t.bColumn, t.accumulate ? 1.0f : 0.0f, t.c,
+                    t.cRow) == dnnl_success;
 }
 
 #else

@@ -1,13 +1,16 @@
-// Greedy best fit by size: the largest interval is placed first (ties: the earlier step, then the smaller index), in the
-// tightest gap between the placed intervals that live at the same time; without a gap that fits, behind them all.
+// Greedy best fit by size: the largest interval is placed first (ties: the
+// earlier step, then the smaller index), in the tightest gap between the placed
+// intervals that live at the same time; without a gap that fits, behind them
+// all.
 //
 //   offset
-//     ^   |  A A A A |            the gap above C is tighter than the one above A:
-//     |   |          |            an interval of two steps and that size goes there
-//     |   |  C C     B B B
+//     ^   |  A A A A |         The gap above C is tighter than the one
+//     |   |          |         above A: an interval of two steps and that
+//     |   |  C C     B B B     size goes there.
 //     +---+----------------> step
 //
-// On trees and chains this stays within a few per cent of the lower bound; time is quadratic in the number of intervals.
+// On trees and chains this stays within a few per cent of the lower bound; time
+// is quadratic in the number of intervals.
 #include "runtime/program/arena_plan.h"
 
 #include <algorithm>
@@ -20,10 +23,13 @@ namespace {
 
 constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max() / 2;
 
-int64_t aligned(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+int64_t aligned(int64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
 
 Error invalid(size_t index, std::string reason) {
-  return Error::internal("arena plan, interval " + std::to_string(index), std::move(reason));
+  return Error::internal("arena plan, interval " + std::to_string(index),
+                         std::move(reason));
 }
 
 } // namespace
@@ -36,7 +42,8 @@ Result<ArenaPlan> planArena(std::span<const LiveInterval> intervals) {
       return invalid(i, "ends before it begins");
     if (interval.bytes < 0)
       return invalid(i, "has a negative size");
-    if (interval.bytes > kMaxBytes - kArenaAlignment || aligned(interval.bytes) > kMaxBytes - sum)
+    if (interval.bytes > kMaxBytes - kArenaAlignment ||
+        aligned(interval.bytes) > kMaxBytes - sum)
       return invalid(i, "the buffers together do not fit in 63 bits");
     sum += aligned(interval.bytes);
   }
@@ -62,7 +69,8 @@ Result<ArenaPlan> planArena(std::span<const LiveInterval> intervals) {
     int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max(), end = 0;
     for (size_t j : placed) {
       const LiveInterval &other = intervals[j];
-      if (other.lastStep < interval.firstStep || interval.lastStep < other.firstStep)
+      if (other.lastStep < interval.firstStep ||
+          interval.lastStep < other.firstStep)
         continue;
       int64_t gap = plan.offsets[j] - end;
       if (gap >= size && gap < bestGap) {
@@ -74,15 +82,17 @@ Result<ArenaPlan> planArena(std::span<const LiveInterval> intervals) {
     int64_t offset = best >= 0 ? best : end;
     plan.offsets[i] = offset;
     plan.totalBytes = std::max(plan.totalBytes, offset + size);
-    auto position = std::lower_bound(placed.begin(), placed.end(), offset,
-                                     [&](size_t j, int64_t value) { return plan.offsets[j] < value; });
+    auto position = std::lower_bound(
+        placed.begin(), placed.end(), offset,
+        [&](size_t j, int64_t value) { return plan.offsets[j] < value; });
     placed.insert(position, i);
   }
   return plan;
 }
 
 int64_t arenaLowerBound(std::span<const LiveInterval> intervals) {
-  std::map<int64_t, int64_t> change; // step -> bytes that begin there minus bytes that ended before it
+  std::map<int64_t, int64_t>
+      change; // step -> bytes that begin there minus bytes that ended before it
   for (const LiveInterval &interval : intervals) {
     change[interval.firstStep] += aligned(interval.bytes);
     change[interval.lastStep + 1] -= aligned(interval.bytes);

@@ -21,9 +21,11 @@
 namespace lockstitch {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the artifact's numbers and tensors are little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "the artifact's numbers and tensors are little-endian");
 
-constexpr unsigned char kMagic[8] = {0x89, 'L', 'S', 'P', '\r', '\n', 0x1a, '\n'};
+constexpr unsigned char kMagic[8] = {0x89, 'L',  'S',  'P',
+                                     '\r', '\n', 0x1a, '\n'};
 
 struct Header {
   unsigned char magic[8];
@@ -34,13 +36,20 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-constexpr const char *kAgain = "compile the model again, or fetch the file again";
+constexpr const char *kAgain =
+    "compile the model again, or fetch the file again";
 
-uint64_t alignUp(uint64_t bytes) { return (bytes + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment; }
+uint64_t alignUp(uint64_t bytes) {
+  return (bytes + kSectionAlignment - 1) / kSectionAlignment *
+         kSectionAlignment;
+}
 
-uint64_t headerChecksum(const Header &header) { return XXH3_64bits(&header, offsetof(Header, checksum)); }
+uint64_t headerChecksum(const Header &header) {
+  return XXH3_64bits(&header, offsetof(Header, checksum));
+}
 
-/// Of the bytes and the zeros behind them, up to the next multiple of the alignment.
+/// Of the bytes and the zeros behind them, up to the next multiple of the
+/// alignment.
 uint64_t paddedChecksum(std::span<const std::byte> bytes) {
   static constexpr std::byte zeros[kSectionAlignment] = {};
   XXH3_state_t state;
@@ -54,7 +63,8 @@ uint64_t paddedChecksum(std::span<const std::byte> bytes) {
 
 class TemporaryFile {
 public:
-  explicit TemporaryFile(const std::string &path) : target(path), name(path + ".XXXXXX") {
+  explicit TemporaryFile(const std::string &path)
+      : target(path), name(path + ".XXXXXX") {
     descriptor = mkstemp(name.data());
   }
   ~TemporaryFile() {
@@ -89,7 +99,8 @@ public:
   bool finish() {
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(descriptor, 0666 & ~mask) != 0 || fsync(descriptor) != 0 || rename(name.c_str(), target.c_str()) != 0)
+    if (fchmod(descriptor, 0666 & ~mask) != 0 || fsync(descriptor) != 0 ||
+        rename(name.c_str(), target.c_str()) != 0)
       return false;
     close(descriptor);
     descriptor = -1;
@@ -102,8 +113,10 @@ private:
 };
 
 Error cannotWrite(const std::string &path) {
-  return Error::refused(path, std::string("the artifact cannot be written: ") + std::strerror(errno),
-                        "name a file in a folder that exists, can be written and has space");
+  return Error::refused(
+      path,
+      std::string("the artifact cannot be written: ") + std::strerror(errno),
+      "name a file in a folder that exists, can be written and has space");
 }
 
 // --- Reading ---
@@ -114,7 +127,9 @@ public:
   ~Mapping() { munmap(address, bytes); }
   Mapping(const Mapping &) = delete;
   Mapping &operator=(const Mapping &) = delete;
-  std::span<const std::byte> all() const { return {static_cast<const std::byte *>(address), bytes}; }
+  std::span<const std::byte> all() const {
+    return {static_cast<const std::byte *>(address), bytes};
+  }
 
 private:
   void *address;
@@ -124,33 +139,48 @@ private:
 Result<std::shared_ptr<Mapping>> map(const std::string &path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return Error::refused(path, std::string("the artifact cannot be read: ") + std::strerror(errno),
+    return Error::refused(path,
+                          std::string("the artifact cannot be read: ") +
+                              std::strerror(errno),
                           "name a .lsp file that is there and may be read");
   struct stat status;
   bool readable = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   if (!readable || status.st_size == 0) {
     close(file);
-    return Error::refused(path, readable ? "not an artifact: the file is empty" : "not an artifact: not a regular file",
+    return Error::refused(path,
+                          readable ? "not an artifact: the file is empty"
+                                   : "not an artifact: not a regular file",
                           "give a .lsp file that lockstitch compile wrote");
   }
-  void *address = mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+  void *address =
+      mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
   int problem = errno;
   close(file);
   if (address == MAP_FAILED)
-    return Error::refused(path, std::string("the artifact cannot be mapped: ") + std::strerror(problem),
+    return Error::refused(path,
+                          std::string("the artifact cannot be mapped: ") +
+                              std::strerror(problem),
                           "copy it to a local disk");
   return std::make_shared<Mapping>(address, status.st_size);
 }
 
 class SectionCheck final : public ContentCheck {
 public:
-  SectionCheck(std::shared_ptr<const Mapping> mapping, std::span<const std::byte> padded, uint64_t checksum, std::string path,
-               std::string what)
-      : mapping(std::move(mapping)), padded(padded), checksum(checksum), path(std::move(path)), what(std::move(what)) {}
+  SectionCheck(std::shared_ptr<const Mapping> mapping,
+               std::span<const std::byte> padded, uint64_t checksum,
+               std::string path, std::string what)
+      : mapping(std::move(mapping)), padded(padded), checksum(checksum),
+        path(std::move(path)), what(std::move(what)) {}
 
   Status verify() const override {
-    std::call_once(once, [&] { good = XXH3_64bits(padded.data(), padded.size()) == checksum; });
-    return good ? Status() : Error::refused(path, "the artifact is damaged: the checksum of " + what + " does not hold", kAgain);
+    std::call_once(once, [&] {
+      good = XXH3_64bits(padded.data(), padded.size()) == checksum;
+    });
+    return good ? Status()
+                : Error::refused(path,
+                                 "the artifact is damaged: the checksum of " +
+                                     what + " does not hold",
+                                 kAgain);
   }
 
 private:
@@ -163,33 +193,48 @@ private:
 };
 
 /// The checked header; errors as readArtifact's.
-Result<Header> readHeader(const std::string &path, std::span<const std::byte> file) {
+Result<Header> readHeader(const std::string &path,
+                          std::span<const std::byte> file) {
   Header header{};
   std::memcpy(&header, file.data(), std::min(file.size(), sizeof header));
-  if (std::memcmp(header.magic, kMagic, std::min(file.size(), sizeof kMagic)) != 0)
-    return Error::refused(path, "not an artifact: it does not begin like one", "give a .lsp file that lockstitch compile wrote");
+  if (std::memcmp(header.magic, kMagic, std::min(file.size(), sizeof kMagic)) !=
+      0)
+    return Error::refused(path, "not an artifact: it does not begin like one",
+                          "give a .lsp file that lockstitch compile wrote");
   if (file.size() < sizeof header)
-    return Error::refused(path, "the artifact is truncated: it ends within its header", kAgain);
+    return Error::refused(
+        path, "the artifact is truncated: it ends within its header", kAgain);
   if (header.version > kFormatVersion)
-    return Error::refused(path,
-                          "the artifact has format version " + std::to_string(header.version) +
-                              "; this lockstitch reads versions up to " + std::to_string(kFormatVersion),
-                          "use a newer lockstitch, or compile the model again with this one");
-  if (header.version == 0 || header.checksum != headerChecksum(header) || header.zero0 || header.zero1 || header.zero2)
-    return Error::refused(path, "the artifact is damaged: the checksum of its header does not hold", kAgain);
+    return Error::refused(
+        path,
+        "the artifact has format version " + std::to_string(header.version) +
+            "; this lockstitch reads versions up to " +
+            std::to_string(kFormatVersion),
+        "use a newer lockstitch, or compile the model again with this one");
+  if (header.version == 0 || header.checksum != headerChecksum(header) ||
+      header.zero0 || header.zero1 || header.zero2)
+    return Error::refused(
+        path,
+        "the artifact is damaged: the checksum of its header does not hold",
+        kAgain);
   if (file.size() < header.fileBytes)
     return Error::refused(path,
-                          "the artifact is truncated: it has " + std::to_string(file.size()) + " bytes of " +
+                          "the artifact is truncated: it has " +
+                              std::to_string(file.size()) + " bytes of " +
                               std::to_string(header.fileBytes),
                           kAgain);
   if (file.size() > header.fileBytes)
     return Error::refused(path,
-                          "the artifact is damaged: " + std::to_string(file.size() - header.fileBytes) +
+                          "the artifact is damaged: " +
+                              std::to_string(file.size() - header.fileBytes) +
                               " bytes follow its end",
                           kAgain);
   if (header.manifestBytes > file.size() - sizeof header ||
       alignUp(header.manifestBytes) > file.size() - sizeof header)
-    return Error::refused(path, "the artifact contradicts itself: its manifest is larger than the file", kAgain);
+    return Error::refused(
+        path,
+        "the artifact contradicts itself: its manifest is larger than the file",
+        kAgain);
   return header;
 }
 
@@ -201,12 +246,13 @@ Status writeArtifact(const Program &program, const std::string &path) {
   if (Status status = verifyContents(program); !status.ok())
     return status;
   std::vector<const Blob *> sections;
-  manifest::Manifest manifest = toManifest(program, [&](const Blob &blob) -> uint32_t {
-    if (blob.bytes.empty())
-      return 0;
-    sections.push_back(&blob);
-    return static_cast<uint32_t>(sections.size());
-  });
+  manifest::Manifest manifest =
+      toManifest(program, [&](const Blob &blob) -> uint32_t {
+        if (blob.bytes.empty())
+          return 0;
+        sections.push_back(&blob);
+        return static_cast<uint32_t>(sections.size());
+      });
   uint64_t offset = 0;
   for (const Blob *blob : sections) {
     manifest::Section &section = *manifest.add_sections();
@@ -221,7 +267,8 @@ Status writeArtifact(const Program &program, const std::string &path) {
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);
     if (!manifest.SerializeToCodedStream(&coded))
-      return Error::internal(path, "the manifest cannot be written: it exceeds 2 GiB");
+      return Error::internal(
+          path, "the manifest cannot be written: it exceeds 2 GiB");
   }
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
@@ -232,7 +279,8 @@ Status writeArtifact(const Program &program, const std::string &path) {
   header.checksum = headerChecksum(header);
 
   TemporaryFile file(path);
-  bool good = file.ok() && file.write(&header, sizeof header) && file.writePadded(text.data(), text.size());
+  bool good = file.ok() && file.write(&header, sizeof header) &&
+              file.writePadded(text.data(), text.size());
   for (const Blob *blob : sections)
     good = good && file.writePadded(blob->bytes.data(), blob->bytes.size());
   if (!good || !file.finish())
@@ -251,21 +299,29 @@ Result<std::shared_ptr<const Program>> readArtifact(const std::string &path) {
     return header.error();
 
   auto contradicts = [&](const std::string &what) {
-    return Error::refused(path, "the artifact contradicts itself: " + what, kAgain);
+    return Error::refused(path, "the artifact contradicts itself: " + what,
+                          kAgain);
   };
   std::span<const std::byte> rest = file.subspan(sizeof(Header));
   uint64_t manifestSpan = alignUp(header->manifestBytes);
   if (XXH3_64bits(rest.data(), manifestSpan) != header->manifestChecksum)
-    return Error::refused(path, "the artifact is damaged: the checksum of its manifest does not hold", kAgain);
+    return Error::refused(
+        path,
+        "the artifact is damaged: the checksum of its manifest does not hold",
+        kAgain);
   manifest::Manifest manifest;
-  if (header->manifestBytes > INT32_MAX || !manifest.ParseFromArray(rest.data(), static_cast<int>(header->manifestBytes)))
+  if (header->manifestBytes > INT32_MAX ||
+      !manifest.ParseFromArray(rest.data(),
+                               static_cast<int>(header->manifestBytes)))
     return contradicts("its manifest is not one");
 
-  // Sections follow each other without gaps, so every byte of the file belongs to something with a checksum.
+  // Sections follow each other without gaps, so every byte of the file belongs
+  // to something with a checksum.
   std::span<const std::byte> sections = rest.subspan(manifestSpan);
   uint64_t expected = 0;
   for (const manifest::Section &section : manifest.sections()) {
-    if (section.offset() != expected || section.bytes() > sections.size() - expected ||
+    if (section.offset() != expected ||
+        section.bytes() > sections.size() - expected ||
         alignUp(section.bytes()) > sections.size() - expected)
       return contradicts("its sections do not fit into the file");
     expected += alignUp(section.bytes());
@@ -280,15 +336,17 @@ Result<std::shared_ptr<const Program>> readArtifact(const std::string &path) {
     const manifest::Section &section = manifest.sections(number - 1);
     to.bytes = sections.subspan(section.offset(), section.bytes());
     to.owner = mapping;
-    to.check =
-        std::make_shared<SectionCheck>(mapping, sections.subspan(section.offset(), alignUp(section.bytes())),
-                                       section.checksum(), path, "section " + std::to_string(number));
+    to.check = std::make_shared<SectionCheck>(
+        mapping, sections.subspan(section.offset(), alignUp(section.bytes())),
+        section.checksum(), path, "section " + std::to_string(number));
     return true;
   };
-  if (std::string problem = fromManifest(manifest, blob, *program); !problem.empty())
+  if (std::string problem = fromManifest(manifest, blob, *program);
+      !problem.empty())
     return contradicts(problem);
   if (Status status = validate(*program); !status.ok())
-    return contradicts(status.error().messages[0].where + ": " + status.error().messages[0].reason);
+    return contradicts(status.error().messages[0].where + ": " +
+                       status.error().messages[0].reason);
   return std::shared_ptr<const Program>(program);
 }
 

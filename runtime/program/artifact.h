@@ -1,21 +1,25 @@
 // The artifact, `.lsp`: a Program on disk.
 //
-//   0            header, 64 bytes, little-endian
-//                  0  magic            "\x89LSP\r\n\x1a\n": no text file begins so, and a transfer in text mode breaks it
-//                  8  u32 version      kFormatVersion of the writer
-//                 12  u32 zero
-//                 16  u64 file bytes
-//                 24  u64 manifest bytes
-//                 32  u64 manifest checksum, of the manifest and the zeros behind it
-//                 40  u64 zero, u64 zero
-//                 56  u64 header checksum, of the 56 bytes before
-//   64           manifest: Protobuf, manifest.proto
-//   zeros up to a multiple of kSectionAlignment
-//   sections     constants and code, each followed by zeros up to the next multiple of kSectionAlignment
+//    0  header, 64 bytes, little-endian
+//         0  magic "\x89LSP\r\n\x1a\n": no text file begins so, and a
+//            transfer in text mode breaks it
+//         8  u32 version: kFormatVersion of the writer
+//        12  u32 zero
+//        16  u64 bytes of the file
+//        24  u64 bytes of the manifest
+//        32  u64 checksum of the manifest and the zeros behind it
+//        40  u64 zero, u64 zero
+//        56  u64 checksum of the 56 bytes before
+//   64  manifest: Protobuf, manifest.proto; then zeros up to a multiple of
+//       kSectionAlignment
+//       sections: constants and code, each followed by zeros up to the next
+//       multiple of kSectionAlignment
 //
-// Checksums are XXH3 (64 bits). Every byte of the file is covered by one of them. Header, manifest and the arithmetic of all
-// sections are checked on reading; a section's checksum when its Blob is verified, so that code and weights that are not used
-// are not read. The file is mapped: constants stay in place, and whoever holds a Blob holds the mapping.
+// Checksums are XXH3 (64 bits). Every byte of the file is covered by one of
+// them. Header, manifest and the arithmetic of all sections are checked on
+// reading; a section's checksum when its Blob is verified, so that code and
+// weights that are not used are not read. The file is mapped: constants stay in
+// place, and whoever holds a Blob holds the mapping.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_ARTIFACT_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_ARTIFACT_H
 
@@ -30,16 +34,21 @@ namespace lockstitch {
 inline constexpr uint32_t kFormatVersion = 1;
 inline constexpr uint64_t kSectionAlignment = 64;
 
-/// Writes `program` to `path`: to a file beside it first, which then takes its name, so that nobody ever sees half an artifact.
-/// Equal programs give equal bytes. Errors: refused (the folder or file cannot be written, no space), internal (a program that
-/// contradicts itself or a checksum of a Blob that does not hold).
+/// Writes `program` to `path`: to a file beside it first, which then takes its
+/// name, so that nobody ever sees half an artifact. Equal programs give equal
+/// bytes. Errors: refused (the folder or file cannot be written, no space),
+/// internal (a program that contradicts itself or a checksum of a Blob that
+/// does not hold).
 Status writeArtifact(const Program &program, const std::string &path);
 
-/// Maps and checks the file, see above. Errors (refused): no such file, not an artifact, truncated, damaged, written by a newer
-/// version, contradicting itself. The file must not be changed in place while the program lives (replacing it is fine).
+/// Maps and checks the file, see above. Errors (refused): no such file, not an
+/// artifact, truncated, damaged, written by a newer version, contradicting
+/// itself. The file must not be changed in place while the program lives
+/// (replacing it is fine).
 Result<std::shared_ptr<const Program>> readArtifact(const std::string &path);
 
-/// Whether the file begins like an artifact: how the tools tell it from a model.
+/// Whether the file begins like an artifact: how the tools tell it from a
+/// model.
 bool looksLikeArtifact(const std::string &path);
 
 /// Verifies every Blob of a program, used or not.

@@ -1,4 +1,5 @@
-// The element types of tensors, as ONNX knows them. They stand beside MLIR's types, which are signless: uint8 is not int8.
+// The element types of tensors, as ONNX knows them. They stand beside MLIR's
+// types, which are signless: uint8 is not int8.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_ELEMENT_TYPE_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_ELEMENT_TYPE_H
 
@@ -9,8 +10,8 @@
 
 namespace lockstitch {
 
-/// Element type of a tensor. Bool is one byte in memory, 0 or 1. The values are part of the artifact format: add only at
-/// the end.
+/// Element type of a tensor. Bool is one byte in memory, 0 or 1. The values are
+/// part of the artifact format: add only at the end.
 enum class ElementType : uint8_t {
   Bool = 0,
   I8 = 1,
@@ -47,7 +48,8 @@ bool isUnsignedInteger(ElementType type);
 /// Signed or unsigned; Bool is not an integer.
 bool isInteger(ElementType type);
 
-/// The type in which arithmetic on `type` is done: f32 for f16 and bf16, else the type itself.
+/// The type in which arithmetic on `type` is done: f32 for f16 and bf16, else
+/// the type itself.
 ElementType computeType(ElementType type);
 
 } // namespace lockstitch

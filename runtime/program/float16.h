@@ -1,5 +1,7 @@
-// Conversions between f32/f64 and the 16-bit floating-point types, correctly rounded (to nearest, ties to even), done in
-// integers so that they are the same on every machine. NaN stays NaN (quiet); bf16 NaN is canonical 0x7fff like the GPU's.
+// Conversions between f32/f64 and the 16-bit floating-point types, correctly
+// rounded (to nearest, ties to even), done in integers so that they are the
+// same on every machine. NaN stays NaN (quiet); bf16 NaN is canonical 0x7fff
+// like the GPU's.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_FLOAT16_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_FLOAT16_H
 

@@ -6,7 +6,8 @@ namespace {
 /// sum + a * b, or -1 when something is negative or overflows.
 int64_t addProduct(int64_t sum, int64_t a, int64_t b) {
   int64_t product, result;
-  if (sum < 0 || a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(sum, product, &result))
+  if (sum < 0 || a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ||
+      __builtin_add_overflow(sum, product, &result))
     return -1;
   return result;
 }
@@ -19,7 +20,8 @@ int64_t product(int64_t first, const std::vector<int64_t> &rest) {
 }
 
 /// One past the last element that a view reaches; 0 when it has none.
-int64_t extentOf(const MatMulCall &call, const StridedView &view, int64_t rows, int64_t columns) {
+int64_t extentOf(const MatMulCall &call, const StridedView &view, int64_t rows,
+                 int64_t columns) {
   std::vector<int64_t> shape = call.batch;
   shape.push_back(rows);
   shape.push_back(columns);
@@ -39,30 +41,37 @@ int64_t extentOf(const MatMulCall &call, const StridedView &view, int64_t rows, 
 
 int64_t convElements(const ConvCall &call, size_t index) {
   size_t rank = call.inputSpatial.size();
-  if (call.batch < 0 || call.inputChannels < 0 || call.outputChannels < 0 || call.group <= 0 ||
-      call.inputChannels % call.group || call.outputChannels % call.group || call.kernel.size() != rank ||
+  if (call.batch < 0 || call.inputChannels < 0 || call.outputChannels < 0 ||
+      call.group <= 0 || call.inputChannels % call.group ||
+      call.outputChannels % call.group || call.kernel.size() != rank ||
       call.outputSpatial.size() != rank)
     return -1;
   if (index == 2 && call.hasBias)
     return call.outputChannels;
   switch (index) {
   case 0:
-    return product(addProduct(0, call.batch, call.inputChannels), call.inputSpatial);
+    return product(addProduct(0, call.batch, call.inputChannels),
+                   call.inputSpatial);
   case 1:
-    return product(addProduct(0, call.outputChannels, call.inputChannels / call.group), call.kernel);
+    return product(
+        addProduct(0, call.outputChannels, call.inputChannels / call.group),
+        call.kernel);
   }
-  return product(addProduct(0, call.batch, call.outputChannels), call.outputSpatial);
+  return product(addProduct(0, call.batch, call.outputChannels),
+                 call.outputSpatial);
 }
 
 } // namespace
 
 size_t operandCount(const LibraryCall &call) {
-  bool third = call.kind == LibraryCall::Kind::MatMul ? call.matmul.hasC : call.conv.hasBias;
+  bool third = call.kind == LibraryCall::Kind::MatMul ? call.matmul.hasC
+                                                      : call.conv.hasBias;
   return third ? 4 : 3;
 }
 
 ElementType operandType(const LibraryCall &call) {
-  return call.kind == LibraryCall::Kind::MatMul ? call.matmul.type : call.conv.type;
+  return call.kind == LibraryCall::Kind::MatMul ? call.matmul.type
+                                                : call.conv.type;
 }
 
 int64_t operandBytes(const LibraryCall &call, size_t index) {
@@ -82,7 +91,8 @@ int64_t operandBytes(const LibraryCall &call, size_t index) {
     else
       elements = extentOf(m, m.result, m.m, m.n);
   }
-  return addProduct(0, elements, static_cast<int64_t>(byteSize(operandType(call))));
+  return addProduct(0, elements,
+                    static_cast<int64_t>(byteSize(operandType(call))));
 }
 
 } // namespace lockstitch

@@ -1,7 +1,9 @@
-// The contract of a library call: products and convolutions, which a library does better than a kernel of ours.
+// The contract of a library call: products and convolutions, which a library
+// does better than a kernel of ours.
 //
-// Operands are tensors with strides, so transposes, splits of q/k/v and broadcast batches are absorbed instead of copied.
-// All strides and offsets are in elements.
+// Operands are tensors with strides, so transposes, splits of q/k/v and
+// broadcast batches are absorbed instead of copied. All strides and offsets are
+// in elements.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_LIBRARY_CALL_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_LIBRARY_CALL_H
 
@@ -13,15 +15,17 @@
 
 namespace lockstitch {
 
-/// A view of a buffer: element (i0, ..., in-1) lies at offset + sum(i * stride).
+/// A view of a buffer: element (i0, ..., in-1) lies at offset + sum(i *
+/// stride).
 struct StridedView {
   int64_t offset = 0;
   std::vector<int64_t> strides;
   bool operator==(const StridedView &) const = default;
 };
 
-/// result[batch, m, n] = alpha * sum over k of a[batch, m, k] * b[batch, k, n]  (+ beta * c[batch, m, n] if there is a c).
-/// Accumulates in f32 for f16, bf16 and f32, in f64 for f64, exactly (wrapping) for integers.
+/// result[batch, m, n] = alpha * sum over k of a[batch, m, k] * b[batch, k, n]
+/// (+ beta * c[batch, m, n] if there is a c). Accumulates in f32 for f16, bf16
+/// and f32, in f64 for f64, exactly (wrapping) for integers.
 struct MatMulCall {
   ElementType type = ElementType::F32;
   std::vector<int64_t> batch; // extents; operands broadcast with stride 0
@@ -35,8 +39,9 @@ struct MatMulCall {
   bool operator==(const MatMulCall &) const = default;
 };
 
-/// N-dimensional (1 to 3) grouped convolution, contiguous NC(spatial) input, M(C/group)(spatial) filter and result.
-/// Operands: input, filter, and a bias of M elements if hasBias.
+/// N-dimensional (1 to 3) grouped convolution, contiguous NC(spatial) input,
+/// M(C/group)(spatial) filter and result. Operands: input, filter, and a bias
+/// of M elements if hasBias.
 struct ConvCall {
   ElementType type = ElementType::F32;
   int64_t batch = 0, inputChannels = 0, outputChannels = 0, group = 1;
@@ -61,8 +66,10 @@ size_t operandCount(const LibraryCall &call);
 /// Element type of the operands and the result.
 ElementType operandType(const LibraryCall &call);
 
-/// Bytes that operand `index` (the result is the last) spans in its buffer, counted from the buffer's begin. -1 if there is
-/// no such operand, the call contradicts itself (ranks, negative extents or strides), or the size overflows.
+/// Bytes that operand `index` (the result is the last) spans in its buffer,
+/// counted from the buffer's begin. -1 if there is no such operand, the call
+/// contradicts itself (ranks, negative extents or strides), or the size
+/// overflows.
 int64_t operandBytes(const LibraryCall &call, size_t index);
 
 } // namespace lockstitch

@@ -5,7 +5,8 @@ namespace {
 
 // --- to ---
 
-template <typename Field, typename List> void setAll(Field *field, const List &values) {
+template <typename Field, typename List>
+void setAll(Field *field, const List &values) {
   for (const auto &value : values)
     *field->Add() = value;
 }
@@ -99,10 +100,12 @@ void put(manifest::Step &to, const Step &from) {
 
 // --- from ---
 
-/// Values of enumerations are checked here; the first that is unknown is remembered.
+/// Values of enumerations are checked here; the first that is unknown is
+/// remembered.
 class Reader {
 public:
-  explicit Reader(const std::function<bool(uint32_t, Blob &)> &blob) : blob(blob) {}
+  explicit Reader(const std::function<bool(uint32_t, Blob &)> &blob)
+      : blob(blob) {}
   std::string problem;
 
   void get(const manifest::Manifest &from, Program &to) {
@@ -122,20 +125,25 @@ public:
   }
 
 private:
-  template <typename E> E enumeration(uint32_t value, int count, const char *what) {
+  template <typename E>
+  E enumeration(uint32_t value, int count, const char *what) {
     if (value < static_cast<uint32_t>(count))
       return static_cast<E>(value);
     if (problem.empty())
       problem = std::string("unknown ") + what + " " + std::to_string(value);
     return E{};
   }
-  ElementType type(uint32_t value) { return enumeration<ElementType>(value, kNumElementTypes, "element type"); }
+  ElementType type(uint32_t value) {
+    return enumeration<ElementType>(value, kNumElementTypes, "element type");
+  }
 
-  template <typename From, typename To> void each(const From &from, std::vector<To> &to) {
+  template <typename From, typename To>
+  void each(const From &from, std::vector<To> &to) {
     for (const auto &element : from)
       get(element, to.emplace_back());
   }
-  template <typename From, typename To> static void all(const From &from, std::vector<To> &to) {
+  template <typename From, typename To>
+  static void all(const From &from, std::vector<To> &to) {
     to.assign(from.begin(), from.end());
   }
 
@@ -163,7 +171,8 @@ private:
     to.isOutput = from.is_output();
   }
 
-  void triple(const google::protobuf::RepeatedField<int64_t> &from, std::array<int64_t, 3> &to) {
+  void triple(const google::protobuf::RepeatedField<int64_t> &from,
+              std::array<int64_t, 3> &to) {
     if (from.size() != 3) {
       problem = "a launch shape without three extents";
       return;
@@ -230,8 +239,10 @@ private:
     if (to.kind == Step::Kind::Library) {
       if (from.has_matmul() == from.has_conv())
         problem = "a library step that is not one call";
-      to.library.kind = from.has_conv() ? LibraryCall::Kind::Conv : LibraryCall::Kind::MatMul;
-      from.has_conv() ? get(from.conv(), to.library.conv) : get(from.matmul(), to.library.matmul);
+      to.library.kind =
+          from.has_conv() ? LibraryCall::Kind::Conv : LibraryCall::Kind::MatMul;
+      from.has_conv() ? get(from.conv(), to.library.conv)
+                      : get(from.matmul(), to.library.matmul);
     }
     each(from.args(), to.args);
     all(from.arg_names(), to.argNames);
@@ -260,7 +271,9 @@ private:
 
 } // namespace
 
-manifest::Manifest toManifest(const Program &from, const std::function<uint32_t(const Blob &)> &section) {
+manifest::Manifest
+toManifest(const Program &from,
+           const std::function<uint32_t(const Blob &)> &section) {
   manifest::Manifest to;
   to.set_model(from.model);
   to.set_compiler_version(from.compilerVersion);
@@ -299,7 +312,8 @@ manifest::Manifest toManifest(const Program &from, const std::function<uint32_t(
   return to;
 }
 
-std::string fromManifest(const manifest::Manifest &manifest, const std::function<bool(uint32_t, Blob &)> &blob,
+std::string fromManifest(const manifest::Manifest &manifest,
+                         const std::function<bool(uint32_t, Blob &)> &blob,
                          Program &program) {
   Reader reader(blob);
   reader.get(manifest, program);

@@ -10,12 +10,16 @@ ContentCheck::~ContentCheck() = default;
 Blob Blob::own(std::vector<std::byte> bytes) {
   constexpr size_t alignment = 64;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0) {
-    auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    auto owner =
+        std::make_shared<const std::vector<std::byte>>(std::move(bytes));
     return {std::span<const std::byte>(*owner), owner, nullptr};
   }
-  auto *memory = static_cast<std::byte *>(::operator new(bytes.size(), std::align_val_t(alignment)));
+  auto *memory = static_cast<std::byte *>(
+      ::operator new(bytes.size(), std::align_val_t(alignment)));
   std::memcpy(memory, bytes.data(), bytes.size());
-  std::shared_ptr<const void> owner(memory, [](std::byte *owned) { ::operator delete(owned, std::align_val_t(alignment)); });
+  std::shared_ptr<const void> owner(memory, [](std::byte *owned) {
+    ::operator delete(owned, std::align_val_t(alignment));
+  });
   return {{memory, bytes.size()}, owner, nullptr};
 }
 
@@ -26,7 +30,9 @@ int64_t TensorInfo::elements() const {
   return product;
 }
 
-int64_t TensorInfo::bytes() const { return elements() * static_cast<int64_t>(byteSize(type)); }
+int64_t TensorInfo::bytes() const {
+  return elements() * static_cast<int64_t>(byteSize(type));
+}
 
 const TargetProgram *Program::find(std::string_view target) const {
   for (const TargetProgram &program : targets)

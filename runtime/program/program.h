@@ -1,5 +1,6 @@
-// Program: a compiled model, as the compiler makes it and the runtime executes it. One TargetProgram per target over shared
-// constants. It is a plain value: the artifact (artifact.h) is its form on disk.
+// Program: a compiled model, as the compiler makes it and the runtime executes
+// it. One TargetProgram per target over shared constants. It is a plain value:
+// the artifact (artifact.h) is its form on disk.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
 
@@ -16,7 +17,8 @@
 
 namespace lockstitch {
 
-/// A check of bytes that is put off until somebody needs them: the checksum of an artifact's section.
+/// A check of bytes that is put off until somebody needs them: the checksum of
+/// an artifact's section.
 class ContentCheck {
 public:
   virtual ~ContentCheck();
@@ -24,14 +26,17 @@ public:
   virtual Status verify() const = 0;
 };
 
-/// Bytes that somebody keeps alive: a section of a mapped file, a constant of the mapped model, or memory of our own.
+/// Bytes that somebody keeps alive: a section of a mapped file, a constant of
+/// the mapped model, or memory of our own.
 struct Blob {
   std::span<const std::byte> bytes = {};
   std::shared_ptr<const void> owner = {};
   std::shared_ptr<const ContentCheck> check = {};
-  /// Takes the bytes; they lie 64-byte aligned, so that a kernel can use them in place.
+  /// Takes the bytes; they lie 64-byte aligned, so that a kernel can use them
+  /// in place.
   static Blob own(std::vector<std::byte> bytes);
-  /// To be called before the bytes are relied upon; Session does so for what it loads.
+  /// To be called before the bytes are relied upon; Session does so for what it
+  /// loads.
   Status verify() const { return check ? check->verify() : Status(); }
 };
 
@@ -44,15 +49,24 @@ struct TensorInfo {
   bool operator==(const TensorInfo &) const = default;
 };
 
-/// A range of one of the program's memories. Offsets and sizes in bytes. Arena offsets are multiples of 256.
+/// A range of one of the program's memories. Offsets and sizes in bytes. Arena
+/// offsets are multiples of 256.
 ///
-/// The arena holds what one run makes and needs: a step reads only what an earlier step of the same run wrote. The workspace
-/// belongs to an execution context, is zero at first and keeps its content from run to run (counters of a grid-wide
-/// reduction, for example). What the prologue computes is kept in *computed constants* (see Program::constants).
+/// The arena holds what one run makes and needs: a step reads only what an
+/// earlier step of the same run wrote. The workspace belongs to an execution
+/// context, is zero at first and keeps its content from run to run (counters of
+/// a grid-wide reduction, for example). What the prologue computes is kept in
+/// *computed constants* (see Program::constants).
 struct BufferRef {
-  enum class Space : uint8_t { Input = 0, Output = 1, Constant = 2, Arena = 3, Workspace = 4 };
+  enum class Space : uint8_t {
+    Input = 0,
+    Output = 1,
+    Constant = 2,
+    Arena = 3,
+    Workspace = 4
+  };
   Space space = Space::Arena;
-  uint32_t index = 0; // which input, output or constant; 0 for arena and workspace
+  uint32_t index = 0; // of the input, output or constant; else 0
   int64_t offset = 0;
   int64_t bytes = 0;
   bool operator==(const BufferRef &) const = default;
@@ -66,10 +80,12 @@ struct KernelArgument {
   bool operator==(const KernelArgument &) const = default;
 };
 
-/// A distinct kernel of a target: equal code is compiled once and launched from many places.
+/// A distinct kernel of a target: equal code is compiled once and launched from
+/// many places.
 ///
-/// Host ABI: extern "C" void symbol(void *const *args, int64_t rowBegin, int64_t rowEnd, void *scratch): executes the rows
-/// [rowBegin, rowEnd); `scratch` has `scratchBytes` bytes, 64-byte aligned, private to the call.
+/// Host ABI: extern "C" void symbol(void *const *args, int64_t rowBegin,
+/// int64_t rowEnd, void *scratch): executes the rows [rowBegin, rowEnd);
+/// `scratch` has `scratchBytes` bytes, 64-byte aligned, private to the call.
 /// PTX ABI: .entry symbol with one .u64 global pointer per argument.
 struct KernelCode {
   std::string symbol;
@@ -91,10 +107,13 @@ struct Step {
   std::string name;
   std::vector<std::string> nodes;   // node IDs that it computes
   std::vector<std::string> schemes; // Launch: packing thread warp block grid
-  std::vector<std::string> lineNodes; // Launch: node ID of `.loc` line i+1 ("" if none)
-  uint32_t kernel = 0;              // Launch: index into TargetProgram::kernels
-  LibraryCall library;              // Library
-  std::vector<BufferRef> args;      // Launch: one per argument. Library: operands, then the result. Copy: from, to
+  /// Launch: node ID of `.loc` line i+1 ("" if none).
+  std::vector<std::string> lineNodes;
+  uint32_t kernel = 0; // Launch: index into TargetProgram::kernels
+  LibraryCall library; // Library
+  /// Launch: one per argument. Library: operands, then the result. Copy: from,
+  /// to.
+  std::vector<BufferRef> args;
   std::vector<std::string> argNames; // name of the tensor behind each argument
   int64_t bytesRead = 0, bytesWritten = 0; // distinct bytes, the plan's view
   double estimatedMicroseconds = 0;
@@ -104,17 +123,24 @@ struct Step {
 /// Everything that one target needs.
 struct TargetProgram {
   std::string target; // "host", "x86-64-v3", "sm_90", ...
-  std::string requiredCpu; // host targets: the level or CPU name whose features the code uses
-  std::vector<std::string> requiredFeatures; // host targets: CPU flags that must be present, LLVM's names ("avx2")
+  /// Host targets: the level or CPU name whose features the code uses.
+  std::string requiredCpu;
+  /// Host targets: CPU flags that must be present, LLVM's names ("avx2").
+  std::vector<std::string> requiredFeatures;
   std::vector<KernelCode> kernels;
-  std::vector<Step> prologue; // run once per loaded program, with an arena of its own; it writes computed constants
+  /// Run once per loaded program, with an arena of its own; it writes computed
+  /// constants.
+  std::vector<Step> prologue;
   std::vector<Step> steps;
-  std::vector<BufferRef> outputs; // where each output of the model is found when it is not Space::Output itself
+  /// Where each output of the model is found when it is not Space::Output
+  /// itself; may be empty.
+  std::vector<BufferRef> outputs;
   int64_t arenaBytes = 0;
   int64_t workspaceBytes = 0; // of Space::Workspace
   int64_t floorKernels = 0;
-  Blob code;   // host: a shared object; sm_*: PTX text of all kernels in one module
-  Blob cubin;  // sm_*: assembled code, if an assembler was found
+  /// Host: a shared object; sm_*: PTX text of all kernels in one module.
+  Blob code;
+  Blob cubin; // sm_*: assembled code, if an assembler was found
 };
 
 struct Program {
@@ -124,8 +150,9 @@ struct Program {
   std::string explorer;
   int64_t totalNodes = 0; // nodes in the file but Constants
   std::vector<TensorInfo> inputs, outputs, constantInfos;
-  /// Beside constantInfos. A blob without bytes whose info has some is a *computed constant*: the prologue of each target
-  /// writes it, once per loaded program; steps read it like any other.
+  /// Beside constantInfos. A blob without bytes whose info has some is a
+  /// *computed constant*: the prologue of each target writes it, once per
+  /// loaded program; steps read it like any other.
   std::vector<Blob> constants;
   std::vector<TargetProgram> targets;
 

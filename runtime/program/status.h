@@ -1,4 +1,5 @@
-// Status: how the runtime says that something went wrong. No exceptions cross a library border.
+// Status: how the runtime says that something went wrong. No exceptions cross a
+// library border.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_STATUS_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_STATUS_H
 
@@ -11,12 +12,18 @@
 namespace lockstitch {
 
 /// The exit status that an error leads to on the command line.
-enum class ErrorKind { CheckFailed = 1, Refused = 2, Internal = 3, DeviceFailed = 4 };
+enum class ErrorKind {
+  CheckFailed = 1,
+  Refused = 2,
+  Internal = 3,
+  DeviceFailed = 4
+};
 
-/// What was wrong, where, and what can be done about it: the report's `error.messages` entry.
+/// What was wrong, where, and what can be done about it: the report's
+/// `error.messages` entry.
 struct ErrorMessage {
-  std::string node;    // node ID, or ""
-  std::string where;   // file, option, input, line ...
+  std::string node;  // node ID, or ""
+  std::string where; // file, option, input, line ...
   std::string reason;
   std::string wayOut;
 };
@@ -24,14 +31,19 @@ struct ErrorMessage {
 struct Error {
   ErrorKind kind = ErrorKind::Refused;
   std::vector<ErrorMessage> messages;
-  static Error refused(std::string where, std::string reason, std::string wayOut = {}) {
-    return {ErrorKind::Refused, {{"", std::move(where), std::move(reason), std::move(wayOut)}}};
+  static Error refused(std::string where, std::string reason,
+                       std::string wayOut = {}) {
+    return {ErrorKind::Refused,
+            {{"", std::move(where), std::move(reason), std::move(wayOut)}}};
   }
   static Error internal(std::string where, std::string reason) {
-    return {ErrorKind::Internal, {{"", std::move(where), std::move(reason), ""}}};
+    return {ErrorKind::Internal,
+            {{"", std::move(where), std::move(reason), ""}}};
   }
-  static Error device(std::string where, std::string reason, std::string wayOut = {}) {
-    return {ErrorKind::DeviceFailed, {{"", std::move(where), std::move(reason), std::move(wayOut)}}};
+  static Error device(std::string where, std::string reason,
+                      std::string wayOut = {}) {
+    return {ErrorKind::DeviceFailed,
+            {{"", std::move(where), std::move(reason), std::move(wayOut)}}};
   }
 };
 

@@ -1,6 +1,7 @@
-// Reads must follow writes. For each memory that a run writes, the bytes written so far are kept as a set of disjoint
-// intervals; a step's inputs must lie in it, then its outputs are added. (One tensor may be written by several steps, piece by
-// piece, and read as a whole.)
+// Reads must follow writes. For each memory that a run writes, the bytes
+// written so far are kept as a set of disjoint intervals; a step's inputs must
+// lie in it, then its outputs are added. (One tensor may be written by several
+// steps, piece by piece, and read as a whole.)
 #include "runtime/program/validate.h"
 
 #include <iterator>
@@ -55,8 +56,9 @@ const char *spaceName(Space space) {
 }
 
 std::string print(const BufferRef &ref) {
-  return std::string(spaceName(ref.space)) + " " + std::to_string(ref.index) + " [" + std::to_string(ref.offset) + ", +" +
-         std::to_string(ref.bytes) + ")";
+  return std::string(spaceName(ref.space)) + " " + std::to_string(ref.index) +
+         " [" + std::to_string(ref.offset) + ", +" + std::to_string(ref.bytes) +
+         ")";
 }
 
 class Validator {
@@ -78,20 +80,27 @@ private:
 
   bool tensors() {
     where = "program";
-    for (auto [list, what] : {std::pair(&program.inputs, "input"), {&program.outputs, "output"}, {&program.constantInfos, "constant"}})
+    for (auto [list, what] : {std::pair(&program.inputs, "input"),
+                              {&program.outputs, "output"},
+                              {&program.constantInfos, "constant"}})
       for (const TensorInfo &info : *list) {
         if (static_cast<int>(info.type) >= kNumElementTypes)
-          return fail(std::string(what) + " '" + info.name + "' has an unknown element type");
+          return fail(std::string(what) + " '" + info.name +
+                      "' has an unknown element type");
         if (checkedBytes(info) < 0)
-          return fail(std::string(what) + " '" + info.name + "' has an impossible shape");
+          return fail(std::string(what) + " '" + info.name +
+                      "' has an impossible shape");
       }
     if (program.constants.size() != program.constantInfos.size())
-      return fail("it has " + std::to_string(program.constants.size()) + " constants but describes " +
+      return fail("it has " + std::to_string(program.constants.size()) +
+                  " constants but describes " +
                   std::to_string(program.constantInfos.size()));
     for (size_t i = 0; i < program.constants.size(); ++i)
       if (size_t bytes = program.constants[i].bytes.size();
-          bytes && static_cast<int64_t>(bytes) != program.constantInfos[i].bytes())
-        return fail("constant '" + program.constantInfos[i].name + "' has " + std::to_string(bytes) + " bytes instead of " +
+          bytes &&
+          static_cast<int64_t>(bytes) != program.constantInfos[i].bytes())
+        return fail("constant '" + program.constantInfos[i].name + "' has " +
+                    std::to_string(bytes) + " bytes instead of " +
                     std::to_string(program.constantInfos[i].bytes()));
     return true;
   }
@@ -109,8 +118,10 @@ private:
       inPrologue = true;
       if (!checkSteps(target->prologue))
         return false;
-      for (auto it = written.begin(); it != written.end();) // the prologue's arena is gone
-        it = it->first.first == Space::Constant ? std::next(it) : written.erase(it);
+      for (auto it = written.begin();
+           it != written.end();) // the prologue's arena is gone
+        it = it->first.first == Space::Constant ? std::next(it)
+                                                : written.erase(it);
       inPrologue = false;
       if (!checkSteps(target->steps) || !checkOutputs())
         return false;
@@ -119,22 +130,27 @@ private:
   }
 
   bool checkKernel(const KernelCode &kernel) {
-    bool ok = kernel.rows >= 0 && kernel.rowsPerTask >= 1 && kernel.scratchBytes >= 0 && kernel.sharedBytes >= 0 &&
-              kernel.scratchBytes < (int64_t{1} << 40) && kernel.sharedBytes < (int64_t{1} << 31);
+    bool ok = kernel.rows >= 0 && kernel.rowsPerTask >= 1 &&
+              kernel.scratchBytes >= 0 && kernel.sharedBytes >= 0 &&
+              kernel.scratchBytes < (int64_t{1} << 40) &&
+              kernel.sharedBytes < (int64_t{1} << 31);
     for (int64_t extent : kernel.grid)
       ok &= extent >= 1 && extent < (int64_t{1} << 31);
     for (int64_t extent : kernel.block)
       ok &= extent >= 1 && extent <= 1024;
     for (const KernelArgument &argument : kernel.arguments) {
-      ok &= static_cast<int>(argument.type) < kNumElementTypes && argument.elements >= 0 &&
-            argument.elements < (int64_t{1} << 59);
+      ok &= static_cast<int>(argument.type) < kNumElementTypes &&
+            argument.elements >= 0 && argument.elements < (int64_t{1} << 59);
     }
-    return ok || fail("kernel '" + kernel.symbol + "' has an impossible launch shape, scratch or argument");
+    return ok || fail("kernel '" + kernel.symbol +
+                      "' has an impossible launch shape, scratch or argument");
   }
 
   /// Size of a memory; -1 if there is none of that index.
   int64_t sizeOf(const BufferRef &ref) const {
-    auto at = [&](const std::vector<TensorInfo> &list) { return ref.index < list.size() ? list[ref.index].bytes() : -1; };
+    auto at = [&](const std::vector<TensorInfo> &list) {
+      return ref.index < list.size() ? list[ref.index].bytes() : -1;
+    };
     switch (ref.space) {
     case Space::Input:
       return at(program.inputs);
@@ -154,13 +170,16 @@ private:
     int64_t size = sizeOf(ref);
     if (size < 0)
       return fail("no such memory: " + print(ref));
-    if (ref.offset < 0 || ref.bytes < 0 || ref.offset > size || ref.bytes > size - ref.offset)
-      return fail("outside its memory of " + std::to_string(size) + " bytes: " + print(ref));
+    if (ref.offset < 0 || ref.bytes < 0 || ref.offset > size ||
+        ref.bytes > size - ref.offset)
+      return fail("outside its memory of " + std::to_string(size) +
+                  " bytes: " + print(ref));
     return true;
   }
 
   bool isComputed(uint32_t constant) const {
-    return program.constants[constant].bytes.empty() && program.constantInfos[constant].bytes() > 0;
+    return program.constants[constant].bytes.empty() &&
+           program.constantInfos[constant].bytes() > 0;
   }
 
   bool checkRead(const BufferRef &ref) {
@@ -168,21 +187,27 @@ private:
       return false;
     if (inPrologue && ref.space == Space::Input)
       return fail("the prologue reads an input: " + print(ref));
-    bool mustBeWritten = ref.space == Space::Arena || ref.space == Space::Output ||
-                         (ref.space == Space::Constant && isComputed(ref.index));
-    if (mustBeWritten && !written[{ref.space, ref.index}].covers(ref.offset, ref.offset + ref.bytes))
-      return fail("reads bytes that no earlier step has written: " + print(ref));
+    bool mustBeWritten =
+        ref.space == Space::Arena || ref.space == Space::Output ||
+        (ref.space == Space::Constant && isComputed(ref.index));
+    if (mustBeWritten && !written[{ref.space, ref.index}].covers(
+                             ref.offset, ref.offset + ref.bytes))
+      return fail("reads bytes that no earlier step has written: " +
+                  print(ref));
     return true;
   }
 
   bool checkWrite(const BufferRef &ref) {
     if (!checkRange(ref))
       return false;
-    bool allowed = ref.space == Space::Arena || (ref.space == Space::Output && !inPrologue) ||
-                   (ref.space == Space::Workspace && !inPrologue) ||
-                   (ref.space == Space::Constant && inPrologue && isComputed(ref.index));
+    bool allowed =
+        ref.space == Space::Arena ||
+        (ref.space == Space::Output && !inPrologue) ||
+        (ref.space == Space::Workspace && !inPrologue) ||
+        (ref.space == Space::Constant && inPrologue && isComputed(ref.index));
     if (!allowed)
-      return fail(std::string(inPrologue ? "the prologue writes " : "writes ") + print(ref));
+      return fail(std::string(inPrologue ? "the prologue writes " : "writes ") +
+                  print(ref));
     written[{ref.space, ref.index}].add(ref.offset, ref.offset + ref.bytes);
     return true;
   }
@@ -217,20 +242,27 @@ private:
       return fail("unknown kind of step");
     }
     if (step.args.size() != count)
-      return fail("has " + std::to_string(step.args.size()) + " arguments instead of " + std::to_string(count));
-    if (step.kind == Step::Kind::Copy && step.args[0].bytes != step.args[1].bytes)
+      return fail("has " + std::to_string(step.args.size()) +
+                  " arguments instead of " + std::to_string(count));
+    if (step.kind == Step::Kind::Copy &&
+        step.args[0].bytes != step.args[1].bytes)
       return fail("copies between ranges of different sizes");
-    auto writes = [&](size_t i) { return kernel ? kernel->arguments[i].isOutput : i + 1 == count; };
+    auto writes = [&](size_t i) {
+      return kernel ? kernel->arguments[i].isOutput : i + 1 == count;
+    };
     for (size_t i = 0; i < count; ++i) {
       int64_t needed = step.args[i].bytes;
       if (kernel)
-        needed = kernel->arguments[i].elements * static_cast<int64_t>(byteSize(kernel->arguments[i].type));
+        needed = kernel->arguments[i].elements *
+                 static_cast<int64_t>(byteSize(kernel->arguments[i].type));
       else if (step.kind == Step::Kind::Library)
         needed = operandBytes(step.library, i);
       if (needed < 0)
-        return fail("the library call's sizes contradict each other or overflow");
+        return fail(
+            "the library call's sizes contradict each other or overflow");
       if (needed > step.args[i].bytes)
-        return fail("argument " + std::to_string(i) + " needs " + std::to_string(needed) + " bytes, but is " +
+        return fail("argument " + std::to_string(i) + " needs " +
+                    std::to_string(needed) + " bytes, but is " +
                     print(step.args[i]));
       if (!writes(i) && !checkRead(step.args[i]))
         return false;
@@ -242,16 +274,19 @@ private:
   }
 
   bool checkOutputs() {
-    if (!target->outputs.empty() && target->outputs.size() != program.outputs.size())
-      return fail("places " + std::to_string(target->outputs.size()) + " outputs of " +
-                  std::to_string(program.outputs.size()));
+    if (!target->outputs.empty() &&
+        target->outputs.size() != program.outputs.size())
+      return fail("places " + std::to_string(target->outputs.size()) +
+                  " outputs of " + std::to_string(program.outputs.size()));
     for (uint32_t i = 0; i < program.outputs.size(); ++i) {
       BufferRef ref{Space::Output, i, 0, program.outputs[i].bytes()};
       if (!target->outputs.empty())
         ref = target->outputs[i];
-      where = "target " + target->target + ", output '" + program.outputs[i].name + "'";
+      where = "target " + target->target + ", output '" +
+              program.outputs[i].name + "'";
       if (ref.bytes != program.outputs[i].bytes())
-        return fail("has " + std::to_string(program.outputs[i].bytes()) + " bytes, but is " + print(ref));
+        return fail("has " + std::to_string(program.outputs[i].bytes()) +
+                    " bytes, but is " + print(ref));
       if (!checkRead(ref))
         return false;
     }

@@ -24,10 +24,12 @@ std::string list(const Program &program) {
 
 } // namespace
 
-Result<std::unique_ptr<Device>> createDevice(DeviceKind kind, const DeviceOptions &options) {
+Result<std::unique_ptr<Device>> createDevice(DeviceKind kind,
+                                             const DeviceOptions &options) {
   switch (kind) {
   case DeviceKind::Auto:
-    return cudaDeviceUsable() ? createCudaDevice(options) : createHostDevice(options);
+    return cudaDeviceUsable() ? createCudaDevice(options)
+                              : createHostDevice(options);
   case DeviceKind::Host:
     return createHostDevice(options);
   case DeviceKind::Simulator:
@@ -38,12 +40,15 @@ Result<std::unique_ptr<Device>> createDevice(DeviceKind kind, const DeviceOption
   return Error::internal("device", "unknown kind");
 }
 
-Result<const TargetProgram *> chooseTarget(const Program &program, const Device &device, const std::string &wanted) {
+Result<const TargetProgram *> chooseTarget(const Program &program,
+                                           const Device &device,
+                                           const std::string &wanted) {
   if (!wanted.empty()) {
     const TargetProgram *target = program.find(wanted);
     if (!target)
-      return Error::refused("target " + wanted, "the program has " + list(program),
-                            "choose one of them, or compile the model with --target " + wanted);
+      return Error::refused(
+          "target " + wanted, "the program has " + list(program),
+          "choose one of them, or compile the model with --target " + wanted);
     if (Status status = device.accepts(*target); !status.ok())
       return status.error();
     return target;
@@ -52,18 +57,22 @@ Result<const TargetProgram *> chooseTarget(const Program &program, const Device 
   std::vector<ErrorMessage> reasons;
   for (const TargetProgram &target : program.targets) {
     if (Status status = device.accepts(target); !status.ok()) {
-      reasons.insert(reasons.end(), status.error().messages.begin(), status.error().messages.end());
+      reasons.insert(reasons.end(), status.error().messages.begin(),
+                     status.error().messages.end());
       continue;
     }
-    if (!best || preference(device.kind(), target) > preference(device.kind(), *best))
+    if (!best ||
+        preference(device.kind(), target) > preference(device.kind(), *best))
       best = &target;
   }
   if (best)
     return best;
   std::string kind(name(device.kind()));
-  Error error = Error::refused("device " + kind, "none of the program's targets (" + list(program) + ") runs on it",
-                               "compile the model with --target " +
-                                   std::string(device.kind() == DeviceKind::Host ? "host" : "sm_90"));
+  Error error = Error::refused(
+      "device " + kind,
+      "none of the program's targets (" + list(program) + ") runs on it",
+      "compile the model with --target " +
+          std::string(device.kind() == DeviceKind::Host ? "host" : "sm_90"));
   error.messages.insert(error.messages.end(), reasons.begin(), reasons.end());
   return error;
 }

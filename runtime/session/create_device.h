@@ -6,12 +6,17 @@
 
 namespace lockstitch {
 
-/// Auto becomes cuda if there is a usable GPU, else host. Errors: as the device's.
-Result<std::unique_ptr<Device>> createDevice(DeviceKind kind, const DeviceOptions &options);
+/// Auto becomes cuda if there is a usable GPU, else host. Errors: as the
+/// device's.
+Result<std::unique_ptr<Device>> createDevice(DeviceKind kind,
+                                             const DeviceOptions &options);
 
-/// The target of the program that suits the device best, or the one named `wanted`.
-/// Errors (refused): none of that name; none that the device takes. The message lists what the program has.
-Result<const TargetProgram *> chooseTarget(const Program &program, const Device &device, const std::string &wanted);
+/// The target of the program that suits the device best, or the one named
+/// `wanted`. Errors (refused): none of that name; none that the device takes.
+/// The message lists what the program has.
+Result<const TargetProgram *> chooseTarget(const Program &program,
+                                           const Device &device,
+                                           const std::string &wanted);
 
 } // namespace lockstitch
 

@@ -1,13 +1,15 @@
 // Running a program: the library's public face for whoever embeds it.
 //
 //   auto program = readArtifact("model.lsp");
-//   auto session = Session::create(*program, {.device = DeviceKind::Host, .threads = 2});
+//   SessionOptions options{.device = DeviceKind::Host, .threads = 2};
+//   auto session = Session::create(*program, options);
 //   auto context = (*session)->createContext();
 //   (*context)->run(inputs, outputs);
 //
-// A Session is immutable once made and may be shared by any number of threads; each thread (or each request in flight) has
-// an ExecutionContext of its own: an arena and a workspace. The names, types and shapes that a program takes are
-// Program::inputs and Program::outputs.
+// A Session is immutable once made and may be shared by any number of threads;
+// each thread (or each request in flight) has an ExecutionContext of its own:
+// an arena and a workspace. The names, types and shapes that a program takes
+// are Program::inputs and Program::outputs.
 #ifndef LOCKSTITCH_RUNTIME_SESSION_SESSION_H
 #define LOCKSTITCH_RUNTIME_SESSION_SESSION_H
 
@@ -22,8 +24,10 @@
 
 namespace lockstitch {
 
-/// A dense row-major tensor of the caller's, in host memory. `data` needs no alignment (an input that is not 64-byte aligned
-/// is copied first, an output written through a copy: aligned ones are faster) and may be null when there are no elements.
+/// A dense row-major tensor of the caller's, in host memory. `data` needs no
+/// alignment (an input that is not 64-byte aligned is copied first, an output
+/// written through a copy: aligned ones are faster) and may be null when there
+/// are no elements.
 struct TensorView {
   ElementType type = ElementType::F32;
   std::vector<int64_t> shape;
@@ -38,15 +42,16 @@ struct MutableTensorView {
 
 struct SessionOptions {
   DeviceKind device = DeviceKind::Auto;
-  /// Which of the program's targets; empty: the best that the device takes (host, then the highest CPU level; sm_90 or else
-  /// the first sm_* on the simulator).
+  /// Which of the program's targets; empty: the best that the device takes
+  /// (host, then the highest CPU level; sm_90 or else the first sm_* on the
+  /// simulator).
   std::string target = {};
-  int threads = 0;                      // as DeviceOptions
-  int64_t memoryCap = 0;                // as DeviceOptions
+  int threads = 0;                           // as DeviceOptions
+  int64_t memoryCap = 0;                     // as DeviceOptions
   std::shared_ptr<Allocator> allocator = {}; // as DeviceOptions
   std::string objectFolder = {};             // as DeviceOptions
-  uint64_t seed = 0;                    // as DeviceOptions
-  int ordinal = 0;                      // as DeviceOptions
+  uint64_t seed = 0;                         // as DeviceOptions
+  int ordinal = 0;                           // as DeviceOptions
 };
 
 struct RunOptions {
@@ -56,11 +61,14 @@ struct RunOptions {
 class ExecutionContext {
 public:
   virtual ~ExecutionContext();
-  /// One inference. Inputs and outputs in the order of Program::inputs and Program::outputs; element types and shapes must be
-  /// those. Outputs must not overlap inputs or each other. Returns when the outputs are there. Not to be called from two
-  /// threads at once on one context.
-  /// Errors: refused (count, type, shape, null data; the message has the shapes that the program takes); device failed.
-  virtual Status run(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs,
+  /// One inference. Inputs and outputs in the order of Program::inputs and
+  /// Program::outputs; element types and shapes must be those. Outputs must not
+  /// overlap inputs or each other. Returns when the outputs are there. Not to
+  /// be called from two threads at once on one context. Errors: refused (count,
+  /// type, shape, null data; the message has the shapes that the program
+  /// takes); device failed.
+  virtual Status run(std::span<const TensorView> inputs,
+                     std::span<const MutableTensorView> outputs,
                      const RunOptions &options = {}) = 0;
   /// Of the last run; steps beside target().steps.
   virtual const RunStatistics &statistics() const = 0;
@@ -70,9 +78,11 @@ class Session {
 public:
   virtual ~Session();
   /// Loads one target of the program on a device and runs its prologue.
-  /// Errors: refused (no target for the device, an object for a CPU that this is not, a device that is not there: each with
-  /// the way out), device failed (memory), internal (a program that contradicts itself).
-  static Result<std::shared_ptr<const Session>> create(std::shared_ptr<const Program> program, const SessionOptions &options);
+  /// Errors: refused (no target for the device, an object for a CPU that this
+  /// is not, a device that is not there: each with the way out), device failed
+  /// (memory), internal (a program that contradicts itself).
+  static Result<std::shared_ptr<const Session>>
+  create(std::shared_ptr<const Program> program, const SessionOptions &options);
 
   virtual Result<std::unique_ptr<ExecutionContext>> createContext() const = 0;
   virtual const Program &program() const = 0;

@@ -1,4 +1,5 @@
-// The host: kernels as a shared object for this CPU, rows spread over the pool, library calls on the host library.
+// The host: kernels as a shared object for this CPU, rows spread over the pool,
+// library calls on the host library.
 #ifndef LOCKSTITCH_RUNTIME_DEVICE_HOST_HOST_DEVICE_H
 #define LOCKSTITCH_RUNTIME_DEVICE_HOST_HOST_DEVICE_H
 

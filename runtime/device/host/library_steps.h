@@ -1,5 +1,5 @@
-// The library calls of a target, prepared for the host library. Used by the host device and by the simulator's, whose library
-// calls run on the host too.
+// The library calls of a target, prepared for the host library. Used by the
+// host device and by the simulator's, whose library calls run on the host too.
 #ifndef LOCKSTITCH_RUNTIME_DEVICE_HOST_LIBRARY_STEPS_H
 #define LOCKSTITCH_RUNTIME_DEVICE_HOST_LIBRARY_STEPS_H
 
@@ -15,13 +15,15 @@ namespace lockstitch {
 
 class LibrarySteps {
 public:
-  /// Prepares every library step of prologue and steps; `target` must outlive this.
+  /// Prepares every library step of prologue and steps; `target` must outlive
+  /// this.
   Status prepare(const TargetProgram &target) {
     for (const std::vector<Step> *list : {&target.prologue, &target.steps})
       for (const Step &step : *list) {
         if (step.kind != Step::Kind::Library)
           continue;
-        Result<std::shared_ptr<const PreparedCall>> call = prepareLibraryCall(step.library, step.name);
+        Result<std::shared_ptr<const PreparedCall>> call =
+            prepareLibraryCall(step.library, step.name);
         if (!call.ok())
           return call.error();
         calls[&step] = *call;
@@ -36,10 +38,12 @@ public:
     return most;
   }
 
-  Status run(const Step &step, std::span<std::byte *const> args, std::byte *scratch, const ThreadPool &pool) const {
+  Status run(const Step &step, std::span<std::byte *const> args,
+             std::byte *scratch, const ThreadPool &pool) const {
     auto call = calls.find(&step);
     if (call == calls.end())
-      return Error::internal("library call " + step.name, "is not a step of the loaded program");
+      return Error::internal("library call " + step.name,
+                             "is not a step of the loaded program");
     call->second->run(args, scratch, pool);
     return {};
   }

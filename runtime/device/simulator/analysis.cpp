@@ -51,8 +51,8 @@ public:
 private:
   static bool endsBlock(const Op &op) {
     return op.control == Control::Branch || op.control == Control::Exit ||
-           op.control == Control::Return || op.control == Control::BranchTable ||
-           op.control == Control::Trap;
+           op.control == Control::Return ||
+           op.control == Control::BranchTable || op.control == Control::Trap;
   }
 
   void findBlocks() {
@@ -201,8 +201,8 @@ private:
       const MemoryAccess &m = P.accesses[op.access];
       bool atomic = op.kind == InstructionClass::Atomic;
       for (unsigned i = 0; i < 8; ++i) {
-        if (m.slots[i] == NoSlot || (!atomic && i >= m.count &&
-                                     m.elementBytes != 16))
+        if (m.slots[i] == NoSlot ||
+            (!atomic && i >= m.count && m.elementBytes != 16))
           continue;
         if (atomic ? i < 4 : m.isLoad)
           defSlot(m.slots[i]);
@@ -241,8 +241,8 @@ private:
     }
     std::vector<uint64_t> gen(words * n), kill(words * n), in(words * n),
         out(words * n);
-    auto bit = [&](std::vector<uint64_t> &set, size_t b, uint32_t i)
-        -> std::pair<uint64_t &, uint64_t> {
+    auto bit = [&](std::vector<uint64_t> &set, size_t b,
+                   uint32_t i) -> std::pair<uint64_t &, uint64_t> {
       return {set[b * words + i / 64], uint64_t(1) << (i % 64)};
     };
     for (size_t b = 0; b < n; ++b)
@@ -334,8 +334,8 @@ private:
       operands(
           op,
           [&](Slot s) {
-            needed |= std::find(waiting.begin(), waiting.end(), s) !=
-                      waiting.end();
+            needed |=
+                std::find(waiting.begin(), waiting.end(), s) != waiting.end();
           },
           [](Slot) {});
       if (needed) {
@@ -348,10 +348,12 @@ private:
       if (!m.isLoad)
         continue;
       bytes += m.elementBytes * m.count;
-      operands(op, [](Slot) {}, [&](Slot s) {
-        if (waiting.size() < 256)
-          waiting.push_back(s);
-      });
+      operands(
+          op, [](Slot) {},
+          [&](Slot s) {
+            if (waiting.size() < 256)
+              waiting.push_back(s);
+          });
       P.loadBytesInFlight = std::max(P.loadBytesInFlight, bytes);
     }
   }

@@ -91,8 +91,7 @@ void release(Block &block, unsigned id) {
   const Program &program = *block.launch->program;
   // Whoever arrived without waiting may have exited: then it is no matter of
   // the threads that live.
-  bool whole =
-      barrier.waiting == block.liveThreads && barrier.clocks.empty();
+  bool whole = barrier.waiting == block.liveThreads && barrier.clocks.empty();
   if (!whole)
     for (Warp &w : block.warps)
       for (const Fragment &f : w.fragments)
@@ -174,9 +173,8 @@ bool releaseBarriers(Block &block) {
     BlockBarrier &barrier = block.barriers[id];
     if (!barrier.active)
       continue;
-    bool complete = barrier.expected
-                        ? barrier.arrived >= barrier.expected
-                        : barrier.waiting == block.liveThreads;
+    bool complete = barrier.expected ? barrier.arrived >= barrier.expected
+                                     : barrier.waiting == block.liveThreads;
     // Exited threads do not come any more.
     complete |= barrier.waiting == block.liveThreads;
     if (!complete || (barrier.waiting == 0 && block.liveThreads == 0))

@@ -20,26 +20,44 @@ uint64_t blockRegister(const Block &block, BlockRegister which) {
   const LaunchState &l = *block.launch;
   const LaunchConfig &c = *l.config;
   switch (which) {
-  case BlockRegister::CtaIdX: return block.id[0];
-  case BlockRegister::CtaIdY: return block.id[1];
-  case BlockRegister::CtaIdZ: return block.id[2];
-  case BlockRegister::NtidX: return c.block[0];
-  case BlockRegister::NtidY: return c.block[1];
-  case BlockRegister::NtidZ: return c.block[2];
-  case BlockRegister::NctaIdX: return c.grid[0];
-  case BlockRegister::NctaIdY: return c.grid[1];
-  case BlockRegister::NctaIdZ: return c.grid[2];
-  case BlockRegister::NumWarps: return l.warpsPerBlock;
+  case BlockRegister::CtaIdX:
+    return block.id[0];
+  case BlockRegister::CtaIdY:
+    return block.id[1];
+  case BlockRegister::CtaIdZ:
+    return block.id[2];
+  case BlockRegister::NtidX:
+    return c.block[0];
+  case BlockRegister::NtidY:
+    return c.block[1];
+  case BlockRegister::NtidZ:
+    return c.block[2];
+  case BlockRegister::NctaIdX:
+    return c.grid[0];
+  case BlockRegister::NctaIdY:
+    return c.grid[1];
+  case BlockRegister::NctaIdZ:
+    return c.grid[2];
+  case BlockRegister::NumWarps:
+    return l.warpsPerBlock;
   case BlockRegister::SmId:
     return l.limits ? block.linear % l.limits->multiprocessors : 0;
-  case BlockRegister::NumSms: return l.limits ? l.limits->multiprocessors : 1;
-  case BlockRegister::GridId: return 1;
-  case BlockRegister::DynamicShared: return c.sharedBytes;
-  case BlockRegister::TotalShared: return l.sharedBytes;
-  case BlockRegister::Environment1: return l.gridWorkspace >> 32;
-  case BlockRegister::Environment2: return (uint32_t)l.gridWorkspace;
-  case BlockRegister::Zero: return 0;
-  case BlockRegister::One: return 1;
+  case BlockRegister::NumSms:
+    return l.limits ? l.limits->multiprocessors : 1;
+  case BlockRegister::GridId:
+    return 1;
+  case BlockRegister::DynamicShared:
+    return c.sharedBytes;
+  case BlockRegister::TotalShared:
+    return l.sharedBytes;
+  case BlockRegister::Environment1:
+    return l.gridWorkspace >> 32;
+  case BlockRegister::Environment2:
+    return (uint32_t)l.gridWorkspace;
+  case BlockRegister::Zero:
+    return 0;
+  case BlockRegister::One:
+    return 1;
   }
   return 0;
 }
@@ -49,16 +67,26 @@ uint32_t threadRegister(const Block &block, ThreadRegister which,
   const uint32_t *n = block.launch->config->block;
   uint32_t lane = thread % 32;
   switch (which) {
-  case ThreadRegister::TidX: return thread % n[0];
-  case ThreadRegister::TidY: return thread / n[0] % n[1];
-  case ThreadRegister::TidZ: return thread / n[0] / n[1];
-  case ThreadRegister::LaneId: return lane;
-  case ThreadRegister::WarpId: return thread / 32;
-  case ThreadRegister::MaskEq: return 1u << lane;
-  case ThreadRegister::MaskLe: return ~0u >> (31 - lane);
-  case ThreadRegister::MaskLt: return (1u << lane) - 1;
-  case ThreadRegister::MaskGe: return ~0u << lane;
-  case ThreadRegister::MaskGt: return lane == 31 ? 0 : ~0u << (lane + 1);
+  case ThreadRegister::TidX:
+    return thread % n[0];
+  case ThreadRegister::TidY:
+    return thread / n[0] % n[1];
+  case ThreadRegister::TidZ:
+    return thread / n[0] / n[1];
+  case ThreadRegister::LaneId:
+    return lane;
+  case ThreadRegister::WarpId:
+    return thread / 32;
+  case ThreadRegister::MaskEq:
+    return 1u << lane;
+  case ThreadRegister::MaskLe:
+    return ~0u >> (31 - lane);
+  case ThreadRegister::MaskLt:
+    return (1u << lane) - 1;
+  case ThreadRegister::MaskGe:
+    return ~0u << lane;
+  case ThreadRegister::MaskGt:
+    return lane == 31 ? 0 : ~0u << (lane + 1);
   }
   return 0;
 }
@@ -289,15 +317,13 @@ void reportDeadlock(Block &block) {
                (f.state == Fragment::AtBarrier
                     ? " waits at barrier " + std::to_string(f.barrier)
                     : std::string(" spins")) +
-               " at line " +
-               std::to_string(p.places[p.ops[f.pc].source].line);
+               " at line " + std::to_string(p.places[p.ops[f.pc].source].line);
     }
   if (listed > 8)
     where += "; ...";
   if (first)
     report(*first, p.ops[firstPc], FindingKind::Deadlock,
-           (unsigned)__builtin_ctz(firstMask),
-           "nothing can go on: " + where);
+           (unsigned)__builtin_ctz(firstMask), "nothing can go on: " + where);
 }
 
 } // namespace lockstitch::simulator

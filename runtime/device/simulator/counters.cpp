@@ -5,10 +5,9 @@ namespace lockstitch::simulator {
 
 const char *name(InstructionClass kind) {
   static constexpr const char *Names[] = {
-      "integer", "logic",     "float32", "float64", "half",
-      "special", "conversion", "control", "parameter", "global",
-      "shared",  "local",     "atomic",  "barrier", "shuffle",
-      "matrix"};
+      "integer",    "logic",   "float32",   "float64", "half",   "special",
+      "conversion", "control", "parameter", "global",  "shared", "local",
+      "atomic",     "barrier", "shuffle",   "matrix"};
   static_assert(sizeof Names / sizeof *Names ==
                 (size_t)InstructionClass::Count);
   return Names[(size_t)kind];

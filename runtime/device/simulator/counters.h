@@ -13,7 +13,7 @@ enum class InstructionClass : uint8_t {
   Logic, // moves, selects, bit operations, predicates
   Float32,
   Float64,
-  Half, // f16 and bf16, packed or not
+  Half,    // f16 and bf16, packed or not
   Special, // approximations: ex2, rcp, rsqrt, sin ...
   Conversion,
   Control,
@@ -40,15 +40,15 @@ struct Counters {
   uint64_t globalLoads = 0, globalStores = 0; // warp accesses
   uint64_t sectorsRead = 0, sectorsWritten = 0;
   uint64_t bytesRequestedRead = 0, bytesRequestedWritten = 0; // by lanes
-  uint64_t uniqueBytesRead = 0, uniqueBytesWritten = 0; // over the launch
+  uint64_t uniqueBytesRead = 0, uniqueBytesWritten = 0;       // over the launch
   uint64_t localSectorsRead = 0, localSectorsWritten = 0;
   // Shared memory.
   uint64_t sharedLoads = 0, sharedStores = 0;
   uint64_t sharedWavefronts = 0;
-  uint64_t sharedConflicts = 0; // wavefronts beyond the fewest possible
-  uint64_t barriers = 0;        // per warp
-  uint64_t shuffles = 0;        // per warp
-  uint64_t atomics = 0;         // per warp
+  uint64_t sharedConflicts = 0;  // wavefronts beyond the fewest possible
+  uint64_t barriers = 0;         // per warp
+  uint64_t shuffles = 0;         // per warp
+  uint64_t atomics = 0;          // per warp
   uint64_t atomicCollisions = 0; // lanes that met another lane's address
 
   /// Active lanes per issued warp instruction, 0 to 32.

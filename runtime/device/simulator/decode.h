@@ -27,8 +27,8 @@ private:
   struct FunctionState {
     const Function *function = nullptr;
     uint32_t firstOp = 0;
-    std::vector<Slot> registers; // by AST index
-    std::vector<uint32_t> variableOffsets; // local, param and shared ones
+    std::vector<Slot> registers;            // by AST index
+    std::vector<uint32_t> variableOffsets;  // local, param and shared ones
     std::vector<uint32_t> parameterOffsets; // in the thread parameter area
     std::vector<uint32_t> returnOffsets;
     bool isKernel = false;
@@ -54,8 +54,10 @@ private:
 
   // decode.cpp: functions, symbols, operands
   bool fail(const std::string &message, uint32_t line = 0);
-  bool unknown() { return fail("unknown or unsupported instruction '" +
-                               std::string(Now->opcode) + "'"); }
+  bool unknown() {
+    return fail("unknown or unsupported instruction '" +
+                std::string(Now->opcode) + "'");
+  }
   bool badOperands() {
     return fail("wrong operands for '" + std::string(Now->opcode) + "'");
   }
@@ -126,7 +128,7 @@ private:
   const ParsedModule &M;
   Diagnostic &Error;
   std::unique_ptr<Program> P;
-  std::vector<FunctionState> States; // in order of discovery
+  std::vector<FunctionState> States;              // in order of discovery
   std::unordered_map<uint32_t, uint32_t> StateOf; // AST function -> state
   std::vector<uint32_t> Path;                     // of collect()
   FunctionState *Here = nullptr;

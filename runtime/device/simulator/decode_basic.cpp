@@ -22,45 +22,44 @@ bool Decoder::instruction() {
     std::string_view mnemonic;
     bool (Decoder::*decode)();
   };
-  static constexpr Entry Entries[] = {
-      {"activemask", &Decoder::activeMask},
-      {"atom", &Decoder::atomic},
-      {"bar", &Decoder::barrier},
-      {"barrier", &Decoder::barrier},
-      {"bra", &Decoder::branch},
-      {"brkpt", &Decoder::trap},
-      {"brx", &Decoder::branchIndexed},
-      {"call", &Decoder::call},
-      {"cp", &Decoder::asyncCopy},
-      {"createpolicy", &Decoder::createPolicy},
-      {"cvt", &Decoder::convert},
-      {"cvta", &Decoder::cvta},
-      {"elect", &Decoder::elect},
-      {"exit", &Decoder::leave},
-      {"fence", &Decoder::fence},
-      {"griddepcontrol", &Decoder::nothing},
-      {"isspacep", &Decoder::isSpace},
-      {"ld", &Decoder::load},
-      {"ldmatrix", &Decoder::loadMatrix},
-      {"ldu", &Decoder::load},
-      {"lop3", &Decoder::lop3},
-      {"match", &Decoder::match},
-      {"membar", &Decoder::fence},
-      {"mma", &Decoder::matrix},
-      {"mov", &Decoder::move},
-      {"nanosleep", &Decoder::nothing},
-      {"pmevent", &Decoder::nothing},
-      {"prefetch", &Decoder::nothing},
-      {"prefetchu", &Decoder::nothing},
-      {"red", &Decoder::atomic},
-      {"redux", &Decoder::redux},
-      {"ret", &Decoder::leave},
-      {"set", &Decoder::compare},
-      {"setp", &Decoder::compare},
-      {"shfl", &Decoder::shuffle},
-      {"st", &Decoder::store},
-      {"trap", &Decoder::trap},
-      {"vote", &Decoder::vote}};
+  static constexpr Entry Entries[] = {{"activemask", &Decoder::activeMask},
+                                      {"atom", &Decoder::atomic},
+                                      {"bar", &Decoder::barrier},
+                                      {"barrier", &Decoder::barrier},
+                                      {"bra", &Decoder::branch},
+                                      {"brkpt", &Decoder::trap},
+                                      {"brx", &Decoder::branchIndexed},
+                                      {"call", &Decoder::call},
+                                      {"cp", &Decoder::asyncCopy},
+                                      {"createpolicy", &Decoder::createPolicy},
+                                      {"cvt", &Decoder::convert},
+                                      {"cvta", &Decoder::cvta},
+                                      {"elect", &Decoder::elect},
+                                      {"exit", &Decoder::leave},
+                                      {"fence", &Decoder::fence},
+                                      {"griddepcontrol", &Decoder::nothing},
+                                      {"isspacep", &Decoder::isSpace},
+                                      {"ld", &Decoder::load},
+                                      {"ldmatrix", &Decoder::loadMatrix},
+                                      {"ldu", &Decoder::load},
+                                      {"lop3", &Decoder::lop3},
+                                      {"match", &Decoder::match},
+                                      {"membar", &Decoder::fence},
+                                      {"mma", &Decoder::matrix},
+                                      {"mov", &Decoder::move},
+                                      {"nanosleep", &Decoder::nothing},
+                                      {"pmevent", &Decoder::nothing},
+                                      {"prefetch", &Decoder::nothing},
+                                      {"prefetchu", &Decoder::nothing},
+                                      {"red", &Decoder::atomic},
+                                      {"redux", &Decoder::redux},
+                                      {"ret", &Decoder::leave},
+                                      {"set", &Decoder::compare},
+                                      {"setp", &Decoder::compare},
+                                      {"shfl", &Decoder::shuffle},
+                                      {"st", &Decoder::store},
+                                      {"trap", &Decoder::trap},
+                                      {"vote", &Decoder::vote}};
   for (const Entry &entry : Entries)
     if (entry.mnemonic == Parts[0])
       return (this->*entry.decode)();
@@ -225,18 +224,15 @@ bool Decoder::move() {
       uint8_t mode;
       bool wide;
     };
-    static constexpr Clock Clocks[] = {{"%clock", 0, false},
-                                       {"%clock64", 1, true},
-                                       {"%clock_hi", 2, false},
-                                       {"%globaltimer", 1, true},
-                                       {"%globaltimer_lo", 0, false},
-                                       {"%globaltimer_hi", 2, false}};
+    static constexpr Clock Clocks[] = {
+        {"%clock", 0, false},          {"%clock64", 1, true},
+        {"%clock_hi", 2, false},       {"%globaltimer", 1, true},
+        {"%globaltimer_lo", 0, false}, {"%globaltimer_hi", 2, false}};
     for (const Clock &clock : Clocks)
       if (clock.name == from.name) {
         Slot d;
-        if (!destination(to, clock.wide ? OperandType::Bits64
-                                        : OperandType::Bits32,
-                         d))
+        if (!destination(
+                to, clock.wide ? OperandType::Bits64 : OperandType::Bits32, d))
           return false;
         Op &op = emit(clockHandler(), Kind);
         op.d = d;
@@ -300,25 +296,23 @@ bool Decoder::convert() {
     Slot narrow = allocate(false);
     Op &op = emit(handler, InstructionClass::Conversion);
     op.d = narrow, op.a = a, op.b = b, op.mode = mode, op.flags = 4;
-    bool isSigned = to == ScalarType::S8 || to == ScalarType::S16 ||
-                    to == ScalarType::S32;
+    bool isSigned =
+        to == ScalarType::S8 || to == ScalarType::S16 || to == ScalarType::S32;
     uint8_t ignored;
-    Op &extend = emit(convertHandler("",
-                                     isSigned ? ScalarType::S64
-                                              : ScalarType::U64,
-                                     isSigned ? ScalarType::S32
-                                              : ScalarType::U32,
-                                     1, ignored),
-                      InstructionClass::Conversion);
+    Op &extend =
+        emit(convertHandler("", isSigned ? ScalarType::S64 : ScalarType::U64,
+                            isSigned ? ScalarType::S32 : ScalarType::U32, 1,
+                            ignored),
+             InstructionClass::Conversion);
     extend.d = d, extend.a = narrow;
     return true;
   }
   if (aBytes == 8 && byteSize(from) < 8) {
     Slot narrow = allocate(false);
     uint8_t ignored;
-    Op &cut = emit(convertHandler("", ScalarType::U32, ScalarType::U64, 1,
-                                  ignored),
-                   InstructionClass::Conversion);
+    Op &cut =
+        emit(convertHandler("", ScalarType::U32, ScalarType::U64, 1, ignored),
+             InstructionClass::Conversion);
     cut.d = narrow, cut.a = a;
     a = narrow;
   }
@@ -417,8 +411,7 @@ bool Decoder::matrix() {
     if (n != counts[i])
       return badOperands();
     for (size_t k = 0; k < n; ++k) {
-      const Operand &e =
-          o.kind == Operand::Kind::Vector ? o.elements[k] : o;
+      const Operand &e = o.kind == Operand::Kind::Vector ? o.elements[k] : o;
       Slot slot;
       if (!(i == 0 ? destination(e, OperandType::Bits32, slot)
                    : source(e, OperandType::Bits32, slot)))

@@ -89,8 +89,8 @@ bool Decoder::call() {
     if (returns && returns->elements.size() == 1) {
       uint32_t offset;
       bool isKernel;
-      const Variable *v = findVariable(returns->elements[0].name, Now->scope,
-                                       offset, isKernel);
+      const Variable *v =
+          findVariable(returns->elements[0].name, Now->scope, offset, isKernel);
       if (!v || v->space != StateSpace::Param || isKernel)
         return badOperands();
       Op &op = emit(threadParameterHandler(false), InstructionClass::Parameter);
@@ -197,8 +197,10 @@ bool Decoder::barrier() {
       aligned = true;
       reduction = Parts[i++];
     }
-    mode = reduction == "popc" ? 2 : reduction == "and" ? 3
-           : reduction == "or" ? 4 : 255;
+    mode = reduction == "popc"  ? 2
+           : reduction == "and" ? 3
+           : reduction == "or"  ? 4
+                                : 255;
   } else {
     return unknown();
   }
@@ -238,8 +240,8 @@ bool Decoder::barrier() {
   op.b = b;
   op.c = p;
   op.flags = negated;
-  if (b != NoSlot || !aligned || operand(first).kind != Operand::Kind::Integer ||
-      operand(first).bits != 0)
+  if (b != NoSlot || !aligned ||
+      operand(first).kind != Operand::Kind::Integer || operand(first).bits != 0)
     P->hasPartialBarriers = true;
   return true;
 }

@@ -14,7 +14,7 @@ bool isSignedType(ScalarType type) {
 bool startsWith(std::string_view s, std::string_view prefix) {
   return s.substr(0, prefix.size()) == prefix;
 }
-constexpr uint32_t ThreadParamBase = 1u << 20;
+
 } // namespace
 
 /// Everything between the mnemonic and the type.
@@ -84,10 +84,10 @@ bool Decoder::accessValues(const Operand &o, MemoryAccess &access) {
     }
     if (access.isLoad)
       return badOperands();
-    OperandType want = type == ScalarType::F32       ? OperandType::Float32
-                       : type == ScalarType::F64     ? OperandType::Float64
-                       : access.elementBytes == 8    ? OperandType::Bits64
-                                                     : OperandType::Bits32;
+    OperandType want = type == ScalarType::F32    ? OperandType::Float32
+                       : type == ScalarType::F64  ? OperandType::Float64
+                       : access.elementBytes == 8 ? OperandType::Bits64
+                                                  : OperandType::Bits32;
     if (!source(e, want, access.slots[i]))
       return false;
     access.wide[i] = access.elementBytes == 8;
@@ -109,9 +109,9 @@ bool Decoder::parameterAccess(bool isLoad, const Address &where,
   bool kernel = where.known ? where.isKernelParameter : Here->isKernel;
   if (kernel && !isLoad)
     return fail("parameters of a kernel cannot be written");
-  Op &op = emit(kernel ? kernelParameterHandler()
-                       : threadParameterHandler(isLoad),
-                InstructionClass::Parameter);
+  Op &op =
+      emit(kernel ? kernelParameterHandler() : threadParameterHandler(isLoad),
+           InstructionClass::Parameter);
   MemoryAccess &access = addAccess(op);
   uint32_t index = access.index;
   access = shape;
@@ -159,13 +159,11 @@ bool Decoder::load() {
     return fail("a parameter needs ld.param");
   if (access.space == StateSpace::Generic && where.space != StateSpace::Generic)
     access.space = where.space;
-  InstructionClass kind = access.space == StateSpace::Shared
-                              ? InstructionClass::Shared
-                          : access.space == StateSpace::Local
-                              ? InstructionClass::Local
-                          : access.space == StateSpace::Const
-                              ? InstructionClass::Parameter
-                              : InstructionClass::Global;
+  InstructionClass kind =
+      access.space == StateSpace::Shared  ? InstructionClass::Shared
+      : access.space == StateSpace::Local ? InstructionClass::Local
+      : access.space == StateSpace::Const ? InstructionClass::Parameter
+                                          : InstructionClass::Global;
   Op &op = emit(memoryHandler(true, access.elementBytes, access.count), kind);
   uint32_t index = (uint32_t)P->accesses.size();
   op.access = index;
@@ -196,11 +194,10 @@ bool Decoder::store() {
     access.space = where.space;
   if (access.space == StateSpace::Const || access.space == StateSpace::Param)
     return fail("this space cannot be written");
-  InstructionClass kind = access.space == StateSpace::Shared
-                              ? InstructionClass::Shared
-                          : access.space == StateSpace::Local
-                              ? InstructionClass::Local
-                              : InstructionClass::Global;
+  InstructionClass kind =
+      access.space == StateSpace::Shared  ? InstructionClass::Shared
+      : access.space == StateSpace::Local ? InstructionClass::Local
+                                          : InstructionClass::Global;
   Op &op = emit(memoryHandler(false, access.elementBytes, access.count), kind);
   uint32_t index = (uint32_t)P->accesses.size();
   op.access = index;
@@ -282,8 +279,8 @@ bool Decoder::atomic() {
       return false;
     if (!isRed && operand(0).kind != Operand::Kind::Sink) {
       const Operand &to = operand(0);
-      if (n > 1 && (to.kind != Operand::Kind::Vector ||
-                    to.elements.size() != n))
+      if (n > 1 &&
+          (to.kind != Operand::Kind::Vector || to.elements.size() != n))
         return badOperands();
       if (!destination(n > 1 ? to.elements[i] : to, want, access.slots[i]))
         return false;
@@ -302,8 +299,8 @@ bool Decoder::atomic() {
   return true;
 }
 
-/// cp.async.{ca,cg}.shared.global{hints} [dst], [src], size{, srcSize}{, policy}
-/// cp.async.commit_group, .wait_group n, .wait_all
+/// cp.async.{ca,cg}.shared.global{hints} [dst], [src], size{, srcSize}{,
+/// policy} cp.async.commit_group, .wait_group n, .wait_all
 bool Decoder::asyncCopy() {
   if (Parts.size() < 3 || Parts[1] != "async")
     return unknown();
@@ -338,9 +335,8 @@ bool Decoder::asyncCopy() {
     return false;
   Slot sourceSize = NoSlot;
   bool ignore = false, negated = false;
-  bool policy = std::any_of(Parts.begin(), Parts.end(), [](auto m) {
-    return m == "L2::cache_hint";
-  });
+  bool policy = std::any_of(Parts.begin(), Parts.end(),
+                            [](auto m) { return m == "L2::cache_hint"; });
   if (operands() > 3 && !(policy && operands() == 4)) {
     const Operand &o = operand(3);
     if (o.kind == Operand::Kind::Register &&
@@ -363,8 +359,8 @@ bool Decoder::asyncCopy() {
   setAddress(op, access, fromBase, from.wide, from.offset);
   P->accesses.push_back(access);
   op.b = toBase;
-  op.flags = (uint16_t)((to.wide ? 1 : 0) | (ignore ? 2 : 0) |
-                        (negated ? 4 : 0));
+  op.flags =
+      (uint16_t)((to.wide ? 1 : 0) | (ignore ? 2 : 0) | (negated ? 4 : 0));
   op.c = sourceSize;
   op.target = (uint32_t)to.offset;
   MemoryAccess shared;
@@ -384,8 +380,10 @@ bool Decoder::loadMatrix() {
   if (Parts.size() < 6 || Parts[1] != "sync" || Parts[2] != "aligned" ||
       Parts[3] != "m8n8" || Parts.back() != "b16" || operands() != 2)
     return unknown();
-  unsigned count = Parts[4] == "x1" ? 1 : Parts[4] == "x2" ? 2
-                   : Parts[4] == "x4" ? 4 : 0;
+  unsigned count = Parts[4] == "x1"   ? 1
+                   : Parts[4] == "x2" ? 2
+                   : Parts[4] == "x4" ? 4
+                                      : 0;
   bool trans = false;
   for (size_t i = 5; i + 1 < Parts.size(); ++i) {
     if (Parts[i] == "trans")

@@ -116,7 +116,8 @@ void wait(const Op &o, Warp &w) {
     const Op &from = launch.program->ops[copy.op];
     if (launch.checks)
       completePendingCells(
-          w, {&from, accessId(w, from, from.access + 1), copy.lane, copy.target},
+          w,
+          {&from, accessId(w, from, from.access + 1), copy.lane, copy.target},
           w.block->sharedShadow, (uint32_t)copy.target, copy.bytes);
     std::memcpy(w.block->shared.host + copy.target, copy.data, copy.bytes);
     w.block->shared.setInitialised(copy.target, copy.bytes, true);

@@ -138,8 +138,7 @@ void runAtomic(const Op &o, Warp &w, Update update) {
         ok = checkSharedLane(w, o, i, address, bytes, true, true);
         a = &w.block->shared;
       } else if (space == StateSpace::Local) {
-        report(w, o, FindingKind::OutOfBounds, i,
-               "an atomic on local memory");
+        report(w, o, FindingKind::OutOfBounds, i, "an atomic on local memory");
         ok = false;
       } else {
         a = checkGlobalLane(w, o, i, address, bytes, true, true);
@@ -155,10 +154,9 @@ void runAtomic(const Op &o, Warp &w, Update update) {
       if (launch.program->mayOrder)
         ++w.clock;
       uint64_t effects = w.effects;
-      ShadowPage *page =
-          !launch.checks ? nullptr
-          : isShared     ? &w.block->sharedShadow
-                         : &globalPage(w, *a, address);
+      ShadowPage *page = !launch.checks ? nullptr
+                         : isShared     ? &w.block->sharedShadow
+                                        : &globalPage(w, *a, address);
       {
         PageLock lock(isShared ? nullptr : page, launch.multithreaded);
         if (page) {

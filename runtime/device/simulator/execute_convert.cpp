@@ -29,8 +29,7 @@ enum Mode : uint8_t {
   Relu = 64
 };
 
-template <class T>
-constexpr bool IsFloat = !std::is_integral_v<T>;
+template <class T> constexpr bool IsFloat = !std::is_integral_v<T>;
 
 LS_INLINE float flushF(float f) {
   return (bitsOf(f) & 0x7F800000u) == 0 ? floatOf(bitsOf(f) & 0x80000000u) : f;
@@ -65,7 +64,7 @@ template <class H> LS_INLINE H narrowMode(float f, uint8_t mode) {
   if (rounding == Nearest || back != back || back == f)
     return r;
   bool negative = r.bits >> 15;
-  bool towardZero = rounding == Zero ? std::fabs(back) > std::fabs(f)
+  bool towardZero = rounding == Zero   ? std::fabs(back) > std::fabs(f)
                     : rounding == Down ? back > f && !negative
                                        : back < f && negative;
   bool away = rounding == Down ? back > f && negative
@@ -96,8 +95,8 @@ template <class To, class From> To convertFloatToInt(From v, uint8_t mode) {
   constexpr double Low = (double)std::numeric_limits<To>::min();
   // One past the maximum: a power of two, hence exact.
   constexpr double End =
-      2.0 * (double)(uint64_t(1) << (8 * sizeof(To) -
-                                     (std::is_signed_v<To> ? 2 : 1)));
+      2.0 * (double)(uint64_t(1)
+                     << (8 * sizeof(To) - (std::is_signed_v<To> ? 2 : 1)));
   if (x < Low)
     return std::numeric_limits<To>::min();
   if (x >= End)
@@ -153,8 +152,8 @@ template <class To, class From> To convertFloatToFloat(From v, uint8_t mode) {
       r = r > 0 || r != r ? r : 0.0f;
     return r;
   } else {
-    To r = narrowMode<To>(
-        std::is_same_v<From, double> ? toOdd(x) : (float)x, mode);
+    To r = narrowMode<To>(std::is_same_v<From, double> ? toOdd(x) : (float)x,
+                          mode);
     float back = toFloat(r);
     if (mode & Sat)
       r = narrow<To>(back > 0 ? (back < 1 ? back : 1.0f) : 0.0f);
@@ -262,8 +261,7 @@ LS_INLINE uint32_t toTf32Zero(uint32_t x) {
   return special && (x & 0x7FFFFFu) ? 0x7FFFFFFFu : x & ~0x1FFFu;
 }
 
-template <class To, class From>
-Handler choose(uint8_t mode) {
+template <class To, class From> Handler choose(uint8_t mode) {
   uint8_t rounding = mode & RoundingMask;
   if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
     if (!(mode & Sat))
@@ -276,8 +274,7 @@ Handler choose(uint8_t mode) {
     if constexpr (std::is_same_v<To, float> && sizeof(From) == 2 &&
                   IsFloat<From>)
       return select(handlerPair<Unary<halfToFloat<From>, float, From>>());
-    if constexpr (IsFloat<To> && sizeof(To) == 2 &&
-                  std::is_same_v<From, float>)
+    if constexpr (IsFloat<To> && sizeof(To) == 2 && std::is_same_v<From, float>)
       return select(handlerPair<Unary<floatToHalf<To>, To, float>>());
     if constexpr (std::is_same_v<To, double> && std::is_same_v<From, float>)
       return select(handlerPair<Unary<floatToDouble, double, float>>());
@@ -305,19 +302,32 @@ Handler choose(uint8_t mode) {
 
 template <class To> Handler chooseFrom(ScalarType from, uint8_t mode) {
   switch (from) {
-  case ScalarType::U8: return choose<To, uint8_t>(mode);
-  case ScalarType::S8: return choose<To, int8_t>(mode);
-  case ScalarType::U16: return choose<To, uint16_t>(mode);
-  case ScalarType::S16: return choose<To, int16_t>(mode);
-  case ScalarType::U32: return choose<To, uint32_t>(mode);
-  case ScalarType::S32: return choose<To, int32_t>(mode);
-  case ScalarType::U64: return choose<To, uint64_t>(mode);
-  case ScalarType::S64: return choose<To, int64_t>(mode);
-  case ScalarType::F16: return choose<To, Half>(mode);
-  case ScalarType::BF16: return choose<To, BFloat>(mode);
-  case ScalarType::F32: return choose<To, float>(mode);
-  case ScalarType::F64: return choose<To, double>(mode);
-  default: return nullptr;
+  case ScalarType::U8:
+    return choose<To, uint8_t>(mode);
+  case ScalarType::S8:
+    return choose<To, int8_t>(mode);
+  case ScalarType::U16:
+    return choose<To, uint16_t>(mode);
+  case ScalarType::S16:
+    return choose<To, int16_t>(mode);
+  case ScalarType::U32:
+    return choose<To, uint32_t>(mode);
+  case ScalarType::S32:
+    return choose<To, int32_t>(mode);
+  case ScalarType::U64:
+    return choose<To, uint64_t>(mode);
+  case ScalarType::S64:
+    return choose<To, int64_t>(mode);
+  case ScalarType::F16:
+    return choose<To, Half>(mode);
+  case ScalarType::BF16:
+    return choose<To, BFloat>(mode);
+  case ScalarType::F32:
+    return choose<To, float>(mode);
+  case ScalarType::F64:
+    return choose<To, double>(mode);
+  default:
+    return nullptr;
   }
 }
 
@@ -338,8 +348,10 @@ Handler convertHandler(std::string_view modifiers, ScalarType to,
     modifiers.remove_prefix(m.size());
     if (m == "rn" || m == "rz" || m == "rm" || m == "rp" || m == "rni" ||
         m == "rzi" || m == "rmi" || m == "rpi") {
-      mode |= m[1] == 'n' ? Nearest : m[1] == 'z' ? Zero
-              : m[1] == 'm' ? Down : Up;
+      mode |= m[1] == 'n'   ? Nearest
+              : m[1] == 'z' ? Zero
+              : m[1] == 'm' ? Down
+                            : Up;
       integer = m.size() == 3;
       rounded = true;
     } else if (m == "rna") {
@@ -369,8 +381,7 @@ Handler convertHandler(std::string_view modifiers, ScalarType to,
     if (rounding == Zero)
       return select(handlerPair<Unary<toTf32Zero, uint32_t, uint32_t>>());
     return rounding == Nearest && rounded
-               ? select(
-                     handlerPair<Unary<toTf32<false>, uint32_t, uint32_t>>())
+               ? select(handlerPair<Unary<toTf32<false>, uint32_t, uint32_t>>())
                : nullptr;
   }
   if (tiesAway)
@@ -405,19 +416,32 @@ Handler convertHandler(std::string_view modifiers, ScalarType to,
   if (!fromFloat && !toFloat && rounded)
     return nullptr;
   switch (to) {
-  case ScalarType::U8: return chooseFrom<uint8_t>(from, mode);
-  case ScalarType::S8: return chooseFrom<int8_t>(from, mode);
-  case ScalarType::U16: return chooseFrom<uint16_t>(from, mode);
-  case ScalarType::S16: return chooseFrom<int16_t>(from, mode);
-  case ScalarType::U32: return chooseFrom<uint32_t>(from, mode);
-  case ScalarType::S32: return chooseFrom<int32_t>(from, mode);
-  case ScalarType::U64: return chooseFrom<uint64_t>(from, mode);
-  case ScalarType::S64: return chooseFrom<int64_t>(from, mode);
-  case ScalarType::F16: return chooseFrom<Half>(from, mode);
-  case ScalarType::BF16: return chooseFrom<BFloat>(from, mode);
-  case ScalarType::F32: return chooseFrom<float>(from, mode);
-  case ScalarType::F64: return chooseFrom<double>(from, mode);
-  default: return nullptr;
+  case ScalarType::U8:
+    return chooseFrom<uint8_t>(from, mode);
+  case ScalarType::S8:
+    return chooseFrom<int8_t>(from, mode);
+  case ScalarType::U16:
+    return chooseFrom<uint16_t>(from, mode);
+  case ScalarType::S16:
+    return chooseFrom<int16_t>(from, mode);
+  case ScalarType::U32:
+    return chooseFrom<uint32_t>(from, mode);
+  case ScalarType::S32:
+    return chooseFrom<int32_t>(from, mode);
+  case ScalarType::U64:
+    return chooseFrom<uint64_t>(from, mode);
+  case ScalarType::S64:
+    return chooseFrom<int64_t>(from, mode);
+  case ScalarType::F16:
+    return chooseFrom<Half>(from, mode);
+  case ScalarType::BF16:
+    return chooseFrom<BFloat>(from, mode);
+  case ScalarType::F32:
+    return chooseFrom<float>(from, mode);
+  case ScalarType::F64:
+    return chooseFrom<double>(from, mode);
+  default:
+    return nullptr;
   }
 }
 

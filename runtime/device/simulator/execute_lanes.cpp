@@ -145,9 +145,9 @@ Allocation *checkGlobalLane(Warp &w, const Op &op, unsigned lane,
         hit = &r;
     }
     if (candidate && !hit) {
-      flag(FindingKind::OutOfBounds,
-           what + bytesText(bytes) + " outside of tensor '" + candidate->name +
-               "'");
+      flag(FindingKind::OutOfBounds, what + bytesText(bytes) +
+                                         " outside of tensor '" +
+                                         candidate->name + "'");
       return nullptr;
     }
     if (writes && (allocation->readOnly || (hit && hit->readOnly))) {
@@ -156,9 +156,9 @@ Allocation *checkGlobalLane(Warp &w, const Op &op, unsigned lane,
     }
   }
   if (address % bytes) {
-    flag(FindingKind::Misaligned,
-         what + bytesText(bytes) + " at an address that is no multiple of " +
-             std::to_string(bytes));
+    flag(FindingKind::Misaligned, what + bytesText(bytes) +
+                                      " at an address that is no multiple of " +
+                                      std::to_string(bytes));
     return nullptr;
   }
   uint64_t offset = address - allocation->base;
@@ -173,8 +173,8 @@ Allocation *checkGlobalLane(Warp &w, const Op &op, unsigned lane,
   return allocation;
 }
 
-void slowGlobal(Warp &w, const Op &op, const uint64_t *addresses,
-                uint32_t mask, bool isLoad, unsigned bytes, LaneData &data) {
+void slowGlobal(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
+                bool isLoad, unsigned bytes, LaneData &data) {
   LaunchState &launch = *w.worker->launch;
   const MemoryAccess &m = *op.memory;
   uint32_t id = launch.checks ? accessId(w, op, op.access) : 0;
@@ -279,8 +279,8 @@ bool checkSharedLane(Warp &w, const Op &op, unsigned lane, uint64_t address,
   return true;
 }
 
-void slowShared(Warp &w, const Op &op, const uint64_t *addresses,
-                uint32_t mask, bool isLoad, unsigned bytes, LaneData &data) {
+void slowShared(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
+                bool isLoad, unsigned bytes, LaneData &data) {
   LaunchState &launch = *w.worker->launch;
   Block &block = *w.block;
   const MemoryAccess &m = *op.memory;

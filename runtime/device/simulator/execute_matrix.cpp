@@ -58,8 +58,8 @@ void multiply(const Op &o, Warp &w) {
             element<F>(w.src<uint32_t>(sb[r])[lane], h);
     for (unsigned i = 0; i < 4; ++i) {
       float value =
-          HalfC ? toFloat(Half{(uint16_t)(
-                      w.src<uint32_t>(sc[i / 2])[lane] >> (16 * (i % 2)))})
+          HalfC ? toFloat(Half{(uint16_t)(w.src<uint32_t>(sc[i / 2])[lane] >>
+                                          (16 * (i % 2)))})
                 : floatOf(w.src<uint32_t>(sc[HalfC ? 0 : i])[lane]);
       c[g + 8 * (i / 2)][2 * t + i % 2] = value;
     }
@@ -78,8 +78,7 @@ void multiply(const Op &o, Warp &w) {
       if (HalfD) {
         uint32_t &reg = w.dst<uint32_t>(d[i / 2])[lane];
         uint32_t bits = halfOf(value).bits;
-        reg = i % 2 ? (reg & 0xFFFFu) | bits << 16
-                    : (reg & 0xFFFF0000u) | bits;
+        reg = i % 2 ? (reg & 0xFFFFu) | bits << 16 : (reg & 0xFFFF0000u) | bits;
       } else {
         w.dst<uint32_t>(d[HalfD ? 0 : i])[lane] = bitsOf(value);
       }

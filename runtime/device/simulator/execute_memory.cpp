@@ -40,9 +40,9 @@ LS_INLINE void moveConsecutive(const MemoryAccess &m, Warp &w, char *memory,
       } else if (sizeof(T) < 4 && m.isSigned) {
         uint32_t keep = m.registerBits[v] == 16 ? 0xFFFF : ~0u;
         for (unsigned i = first; i < end; ++i)
-          r[i] = (uint32_t)(int32_t)(std::make_signed_t<T>)
-                     data[(i - first) * V] &
-                 keep;
+          r[i] =
+              (uint32_t)(int32_t)(std::make_signed_t<T>)data[(i - first) * V] &
+              keep;
       } else {
         LS_LANES
         for (unsigned i = first; i < end; ++i)
@@ -119,6 +119,8 @@ LS_INLINE Shape shapeOf(const uint64_t *addresses, uint32_t mask,
 
 LS_INLINE void countGlobal(Warp &w, const Op &o, bool isLoad, uint64_t sectors,
                            uint64_t bytes) {
+  if (o.memory->space == StateSpace::Const)
+    return; // has a cache of its own and no sectors
   Worker &worker = *w.worker;
   AccessCounters &line = worker.accesses[o.access];
   line.sectors += sectors;
@@ -186,7 +188,8 @@ LS_INLINE bool fastGlobal(const Op &o, Warp &w, const uint64_t *addresses,
     while (lane < todo) {
       uint64_t room = (~at & 4095) + 1;
       unsigned n = (unsigned)std::min<uint64_t>(todo - lane, room / N);
-      ShadowPage *page = allocation->page((at >> 12) - (allocation->base >> 12));
+      ShadowPage *page =
+          allocation->page((at >> 12) - (allocation->base >> 12));
       {
         PageLock lock(page, launch.multithreaded);
         openPage(w, *page);
@@ -268,8 +271,7 @@ LS_INLINE bool fastShared(const Op &o, Warp &w, const uint64_t *addresses,
           readCells(w, access, page, (uint32_t)low, N);
         else
           writeCells(w, access, page, (uint32_t)low, N);
-      } else if (!fastCheck(w, id, 0, lanes, page, (uint32_t)low, N,
-                            !IsLoad)) {
+      } else if (!fastCheck(w, id, 0, lanes, page, (uint32_t)low, N, !IsLoad)) {
         for (unsigned i = 0; i < lanes; ++i) {
           CellAccess access{&o, id, i, low + i * N};
           if constexpr (IsLoad)
@@ -331,8 +333,7 @@ template <bool IsLoad, class T, unsigned V> struct Access {
       if (!done) {
         LaneData data;
         if constexpr (!IsLoad)
-          registersToLanes<false, T, V>(
-              m, w, w.mask, data);
+          registersToLanes<false, T, V>(m, w, w.mask, data);
         if (space == StateSpace::Shared)
           slowShared(w, o, addresses, w.mask, IsLoad, N, data);
         else if (space == StateSpace::Local)
@@ -350,9 +351,12 @@ template <bool IsLoad, class T, unsigned V> struct Access {
 
 template <bool IsLoad, class T> HandlerPair byCount(unsigned count) {
   switch (count) {
-  case 1: return handlerPair<Access<IsLoad, T, 1>>();
-  case 2: return handlerPair<Access<IsLoad, T, 2>>();
-  case 4: return handlerPair<Access<IsLoad, T, 4>>();
+  case 1:
+    return handlerPair<Access<IsLoad, T, 1>>();
+  case 2:
+    return handlerPair<Access<IsLoad, T, 2>>();
+  case 4:
+    return handlerPair<Access<IsLoad, T, 4>>();
   case 8:
     if constexpr (sizeof(T) <= 4)
       return handlerPair<Access<IsLoad, T, 8>>();
@@ -363,10 +367,14 @@ template <bool IsLoad, class T> HandlerPair byCount(unsigned count) {
 
 template <bool IsLoad> HandlerPair bySize(unsigned bytes, unsigned count) {
   switch (bytes) {
-  case 1: return byCount<IsLoad, uint8_t>(count);
-  case 2: return byCount<IsLoad, uint16_t>(count);
-  case 4: return byCount<IsLoad, uint32_t>(count);
-  case 8: return byCount<IsLoad, uint64_t>(count);
+  case 1:
+    return byCount<IsLoad, uint8_t>(count);
+  case 2:
+    return byCount<IsLoad, uint16_t>(count);
+  case 4:
+    return byCount<IsLoad, uint32_t>(count);
+  case 8:
+    return byCount<IsLoad, uint64_t>(count);
   }
   return {};
 }

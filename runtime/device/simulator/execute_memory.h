@@ -43,10 +43,10 @@ StateSpace splitGeneric(const Warp &w, uint64_t *addresses, uint32_t mask,
 
 /// Lane by lane, with every check. Loads fill \p data, with zeros where a check
 /// failed; stores take from it.
-void slowGlobal(Warp &w, const Op &op, const uint64_t *addresses,
-                uint32_t mask, bool isLoad, unsigned bytes, LaneData &data);
-void slowShared(Warp &w, const Op &op, const uint64_t *addresses,
-                uint32_t mask, bool isLoad, unsigned bytes, LaneData &data);
+void slowGlobal(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
+                bool isLoad, unsigned bytes, LaneData &data);
+void slowShared(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
+                bool isLoad, unsigned bytes, LaneData &data);
 void slowLocal(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
                bool isLoad, unsigned bytes, LaneData &data);
 
@@ -58,8 +58,7 @@ Allocation *checkGlobalLane(Warp &w, const Op &op, unsigned lane,
 bool checkSharedLane(Warp &w, const Op &op, unsigned lane, uint64_t address,
                      unsigned bytes, bool reads, bool writes);
 /// Distinct 32-byte sectors of the active lanes.
-unsigned countSectors(const uint64_t *addresses, uint32_t mask,
-                      unsigned bytes);
+unsigned countSectors(const uint64_t *addresses, uint32_t mask, unsigned bytes);
 /// Wavefronts of a shared access: bank conflicts per phase.
 void countWavefronts(Warp &w, const Op &op, const uint64_t *addresses,
                      uint32_t mask, unsigned bytes);

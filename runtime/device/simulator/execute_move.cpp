@@ -85,9 +85,8 @@ void isSpace(const Op &o, Warp &w) {
     if (space == StateSpace::Global)
       yes = !isWindow;
     else if (space == StateSpace::Const) {
-      const Allocation *c = isWindow
-                                ? nullptr
-                                : w.worker->launch->memory->find(a[i]);
+      const Allocation *c =
+          isWindow ? nullptr : w.worker->launch->memory->find(a[i]);
       yes = c && c->readOnly && c->name.rfind(".const ", 0) == 0;
     } else
       yes = window == windowOf(space);

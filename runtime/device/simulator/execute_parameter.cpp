@@ -29,18 +29,17 @@ bool locate(const Op &o, Warp &w, unsigned lane, uint64_t size,
   const MemoryAccess &m = *o.memory;
   address = (uint64_t)o.imm;
   if (m.hasBase)
-    address += m.wideAddress ? w.src<uint64_t>(o.a)[lane]
-                             : w.src<uint32_t>(o.a)[lane];
+    address +=
+        m.wideAddress ? w.src<uint64_t>(o.a)[lane] : w.src<uint32_t>(o.a)[lane];
   if (address >> 32 == ParamWindow >> 32)
     address -= ParamWindow;
   unsigned bytes = m.elementBytes * m.count;
   bool outside = address > size || bytes > size - address;
   if (!outside && address % m.elementBytes == 0)
     return true;
-  if (Finding *f = report(w, o,
-                          outside ? FindingKind::OutOfBounds
-                                  : FindingKind::Misaligned,
-                          lane, "a bad access to parameters")) {
+  if (Finding *f = report(
+          w, o, outside ? FindingKind::OutOfBounds : FindingKind::Misaligned,
+          lane, "a bad access to parameters")) {
     f->address = address;
     f->offset = (int64_t)address;
   }
@@ -115,7 +114,8 @@ void copyParameters(Warp &w, const std::vector<ParameterCopy> &copies) {
   for (const ParameterCopy &copy : copies)
     for (uint32_t left = w.mask; left; left &= left - 1) {
       unsigned i = (unsigned)__builtin_ctz(left);
-      char *area = w.block->threadParams.data() + ((size_t)w.id * 32 + i) * size;
+      char *area =
+          w.block->threadParams.data() + ((size_t)w.id * 32 + i) * size;
       std::memcpy(area + copy.to, area + copy.from, copy.bytes);
     }
 }

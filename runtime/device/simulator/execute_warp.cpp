@@ -44,8 +44,8 @@ struct ShuffleOp {
                    : mode == Shuffle::Down      ? i + x
                    : mode == Shuffle::Butterfly ? i ^ x
                                                 : minLane | (x & ~segment);
-      bool valid = mode == Shuffle::Up ? (int32_t)j >= (int32_t)maxLane
-                                       : j <= maxLane;
+      bool valid =
+          mode == Shuffle::Up ? (int32_t)j >= (int32_t)maxLane : j <= maxLane;
       inRange[i] = valid;
       source[i] = (valid ? j : i) & 31;
     }
@@ -79,12 +79,18 @@ void vote(const Op &o, Warp &w) {
     uint32_t m = members(o, w, i);
     uint32_t yes = p & m;
     switch ((Vote)o.mode) {
-    case Vote::All: result |= (uint32_t)(yes == m) << i; break;
-    case Vote::Any: result |= (uint32_t)(yes != 0) << i; break;
+    case Vote::All:
+      result |= (uint32_t)(yes == m) << i;
+      break;
+    case Vote::Any:
+      result |= (uint32_t)(yes != 0) << i;
+      break;
     case Vote::Uniform:
       result |= (uint32_t)(yes == m || yes == 0) << i;
       break;
-    case Vote::Ballot: w.dst<uint32_t>(o.d)[i] = yes; break;
+    case Vote::Ballot:
+      w.dst<uint32_t>(o.d)[i] = yes;
+      break;
     }
   }
   if ((Vote)o.mode != Vote::Ballot)
@@ -128,12 +134,24 @@ void redux(const Op &o, Warp &w) {
       uint32_t x = a[__builtin_ctz(left)];
       bool less = isSigned ? (int32_t)x < (int32_t)r : x < r;
       switch ((Reduction)o.mode) {
-      case Reduction::Add: r += x; break;
-      case Reduction::Min: r = less ? x : r; break;
-      case Reduction::Max: r = less ? r : x; break;
-      case Reduction::And: r &= x; break;
-      case Reduction::Or: r |= x; break;
-      case Reduction::Xor: r ^= x; break;
+      case Reduction::Add:
+        r += x;
+        break;
+      case Reduction::Min:
+        r = less ? x : r;
+        break;
+      case Reduction::Max:
+        r = less ? r : x;
+        break;
+      case Reduction::And:
+        r &= x;
+        break;
+      case Reduction::Or:
+        r |= x;
+        break;
+      case Reduction::Xor:
+        r ^= x;
+        break;
       }
     }
     result[i] = r;

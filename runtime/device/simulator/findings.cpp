@@ -5,16 +5,26 @@ namespace lockstitch::simulator {
 
 const char *name(FindingKind kind) {
   switch (kind) {
-  case FindingKind::OutOfBounds: return "out-of-bounds";
-  case FindingKind::Misaligned: return "misaligned";
-  case FindingKind::Uninitialised: return "uninitialised";
-  case FindingKind::Race: return "race";
-  case FindingKind::Barrier: return "barrier";
-  case FindingKind::Shuffle: return "shuffle";
-  case FindingKind::Deadlock: return "deadlock";
-  case FindingKind::ReadOnly: return "read-only";
-  case FindingKind::Limit: return "limit";
-  case FindingKind::Trap: return "trap";
+  case FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case FindingKind::Misaligned:
+    return "misaligned";
+  case FindingKind::Uninitialised:
+    return "uninitialised";
+  case FindingKind::Race:
+    return "race";
+  case FindingKind::Barrier:
+    return "barrier";
+  case FindingKind::Shuffle:
+    return "shuffle";
+  case FindingKind::Deadlock:
+    return "deadlock";
+  case FindingKind::ReadOnly:
+    return "read-only";
+  case FindingKind::Limit:
+    return "limit";
+  case FindingKind::Trap:
+    return "trap";
   }
   return "";
 }
@@ -25,8 +35,8 @@ static std::string triple(const uint32_t *v) {
 }
 
 std::string Finding::toText(const std::string &kernel) const {
-  std::string text = std::string(name(kind)) + ": " + message + "\n  in " +
-                     kernel;
+  std::string text =
+      std::string(name(kind)) + ": " + message + "\n  in " + kernel;
   if (ptxLine)
     text += ", PTX line " + std::to_string(ptxLine);
   if (sourceLine)
@@ -52,8 +62,8 @@ static void position(const LaunchConfig &config, uint32_t block,
   threadId[2] = thread / config.block[0] / config.block[1];
 }
 
-std::string threadName(const LaunchState &launch, uint32_t block,
-                       uint32_t warp, uint32_t lane) {
+std::string threadName(const LaunchState &launch, uint32_t block, uint32_t warp,
+                       uint32_t lane) {
   uint32_t b[3], t[3];
   position(*launch.config, block, warp * 32 + lane, b, t);
   return "thread " + triple(t) + " of block " + triple(b);

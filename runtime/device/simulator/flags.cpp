@@ -66,8 +66,7 @@ void fenceFlags(Warp &w, Scope scope) {
   acquirePending(w);
 }
 
-void readFlag(Warp &w, const MemoryAccess &m, uint64_t address,
-              bool isShared) {
+void readFlag(Warp &w, const MemoryAccess &m, uint64_t address, bool isShared) {
   SyncOrder &order = w.worker->launch->order;
   if (!isShared && m.scope == Scope::Device)
     order.observe(deviceWord(address), w.acquired, w.pending);

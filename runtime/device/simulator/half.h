@@ -90,8 +90,7 @@ LS_INLINE double fmaOdd(double a, double b, double c) {
   return doubleOf(inexact ? truncated | 1 : bits);
 }
 template <class H> LS_INLINE H fmaNarrow(H a, H b, H c) {
-  double r = fmaOdd((double)toFloat(a), (double)toFloat(b),
-                    (double)toFloat(c));
+  double r = fmaOdd((double)toFloat(a), (double)toFloat(b), (double)toFloat(c));
   return narrow<H>(toOdd(r));
 }
 

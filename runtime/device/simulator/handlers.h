@@ -8,8 +8,8 @@ namespace lockstitch::simulator {
 // execute_memory.cpp: ld and st, every space but .param.
 Handler memoryHandler(bool isLoad, unsigned elementBytes, unsigned count);
 // execute_parameter.cpp
-Handler kernelParameterHandler();             // ld.param of a kernel
-Handler threadParameterHandler(bool isLoad);  // .param of calls
+Handler kernelParameterHandler();            // ld.param of a kernel
+Handler threadParameterHandler(bool isLoad); // .param of calls
 void copyParameters(Warp &w, const std::vector<ParameterCopy> &copies);
 // execute_atomic.cpp; null where the combination does not exist.
 Handler atomicHandler(std::string_view operation, ScalarType type);
@@ -21,10 +21,10 @@ Handler asyncWaitHandler(); // imm groups may stay; -1: none, nor uncommitted
 enum class Shuffle : uint8_t { Up, Down, Butterfly, Index };
 enum class Vote : uint8_t { All, Any, Uniform, Ballot };
 enum class Reduction : uint8_t { Add, Min, Max, And, Or, Xor };
-Handler shuffleHandler();    // mode: Shuffle
-Handler voteHandler();       // mode: Vote; flags bit 0: negated
-Handler matchHandler();      // mode bit 0: all, bit 1: 64 bits
-Handler reduxHandler();      // mode: Reduction; flags bit 0: signed
+Handler shuffleHandler(); // mode: Shuffle
+Handler voteHandler();    // mode: Vote; flags bit 0: negated
+Handler matchHandler();   // mode bit 0: all, bit 1: 64 bits
+Handler reduxHandler();   // mode: Reduction; flags bit 0: signed
 Handler electHandler();
 Handler activeMaskHandler();
 Handler warpSyncHandler();

@@ -36,9 +36,9 @@ int schedule(Warp &w) {
   std::vector<Fragment> &fs = w.fragments;
   for (size_t i = 0; i < fs.size(); ++i)
     for (size_t k = i + 1; k < fs.size();) {
-      bool mergeable =
-          fs[i].state <= Fragment::Converging &&
-          fs[k].state <= Fragment::Converging && samePlace(fs[i], fs[k]);
+      bool mergeable = fs[i].state <= Fragment::Converging &&
+                       fs[k].state <= Fragment::Converging &&
+                       samePlace(fs[i], fs[k]);
       if (!mergeable) {
         ++k;
         continue;
@@ -371,8 +371,7 @@ Stop runWarp(Warp &w, uint64_t quantum) {
         continue;
       }
       w.mask = mask;
-      if (op.aligned && mask != w.live && w.fragments.size() > 1 &&
-          !w.forced) {
+      if (op.aligned && mask != w.live && w.fragments.size() > 1 && !w.forced) {
         --counts[pc].issues;
         counts[pc].lanes -= (unsigned)__builtin_popcount(mask);
         --w.executed;

@@ -18,7 +18,7 @@
 
 #define LS_INLINE inline __attribute__((always_inline))
 #if defined(__x86_64__)
-#define LS_WIDE                                                               \
+#define LS_WIDE                                                                \
   __attribute__((target("avx2,fma,bmi,bmi2,f16c,lzcnt,popcnt,movbe")))
 #define LS_HAVE_WIDE 1
 #else
@@ -27,7 +27,7 @@
 #endif
 #if defined(__clang__)
 // Slots are equal or disjoint, and lane i depends on lane i alone.
-#define LS_LANES                                                              \
+#define LS_LANES                                                               \
   _Pragma("clang loop vectorize(assume_safety) interleave(disable)")
 #else
 #define LS_LANES _Pragma("GCC ivdep")
@@ -90,8 +90,7 @@ template <class T> LS_INLINE LaneOf<T> toLane(T value) {
     return value.bits;
 }
 
-template <class L>
-LS_INLINE void blend(L *d, const L *t, uint32_t mask) {
+template <class L> LS_INLINE void blend(L *d, const L *t, uint32_t mask) {
   LS_LANES
   for (unsigned i = 0; i < 32; ++i)
     d[i] = (mask >> i & 1) ? t[i] : d[i];
@@ -165,8 +164,8 @@ template <auto F, class D, class A, class B, class C> struct Ternary {
     LaneOf<D> t[32];
     LS_LANES
     for (unsigned i = 0; i < 32; ++i)
-      t[i] = toLane<D>(
-          F(fromLane<A>(a[i]), fromLane<B>(b[i]), fromLane<C>(c[i])));
+      t[i] =
+          toLane<D>(F(fromLane<A>(a[i]), fromLane<B>(b[i]), fromLane<C>(c[i])));
     blend(d, t, w.mask);
   }
 };

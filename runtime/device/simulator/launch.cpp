@@ -168,8 +168,7 @@ bool Launcher::checkLimits() {
   if (Config.grid[1] > 65535 || Config.grid[2] > 65535 ||
       Config.grid[0] > 0x7FFFFFFFu)
     limit("the grid exceeds 2147483647x65535x65535 blocks");
-  uint64_t maximum = (uint64_t)P.maxThreads[0] *
-                     std::max(1u, P.maxThreads[1]) *
+  uint64_t maximum = (uint64_t)P.maxThreads[0] * std::max(1u, P.maxThreads[1]) *
                      std::max(1u, P.maxThreads[2]);
   if (maximum && threads > maximum)
     limit("a block of " + std::to_string(threads) +
@@ -189,22 +188,20 @@ bool Launcher::checkLimits() {
   State.sharedBytes = (uint32_t)shared;
   State.warpsPerBlock = (Threads + 31) / 32;
   Result.sharedBytes = State.sharedBytes;
-  Result.registersPerThread =
-      Config.registersPerThread ? Config.registersPerThread
-                                : P.registerEstimate;
+  Result.registersPerThread = Config.registersPerThread
+                                  ? Config.registersPerThread
+                                  : P.registerEstimate;
   if (l && Result.registersPerThread > l->registersPerThread)
     limit("the kernel needs " + std::to_string(Result.registersPerThread) +
           " registers per thread");
   Resident = Blocks;
   if (l) {
-    Result.occupancy =
-        occupancy(*l, Blocks, Threads, Result.registersPerThread,
-                  State.sharedBytes, P.loadBytesInFlight);
+    Result.occupancy = occupancy(*l, Blocks, Threads, Result.registersPerThread,
+                                 State.sharedBytes, P.loadBytesInFlight);
     Resident = (uint64_t)Result.occupancy.blocksPerSm * l->multiprocessors;
     if (Config.cooperative && Result.findings.empty() && Blocks > Resident)
-      limit("a cooperative launch of " + std::to_string(Blocks) +
-            " blocks; " + std::to_string(Resident) + " fit on " +
-            std::string(l->name));
+      limit("a cooperative launch of " + std::to_string(Blocks) + " blocks; " +
+            std::to_string(Resident) + " fit on " + std::string(l->name));
   }
   return Result.findings.empty();
 }
@@ -351,9 +348,10 @@ void Launcher::work(Worker &worker, const std::vector<uint32_t> *blocks) {
 }
 
 void Launcher::runAll() {
-  unsigned threads = Config.threads ? Config.threads
-                                    : std::thread::hardware_concurrency();
-  bool alone = Config.cooperative || P.usesGlobalAtomics || P.mayOrder;
+  unsigned threads =
+      Config.threads ? Config.threads : std::thread::hardware_concurrency();
+  bool alone = Config.cooperative || P.usesGlobalAtomics || P.mayOrder ||
+               P.hasPartialBarriers; // their sets of readers are shared
   NumWorkers = alone ? 1
                      : (unsigned)std::clamp<uint64_t>(
                            std::min<uint64_t>(threads, Blocks), 1, 256);
@@ -390,15 +388,14 @@ void Launcher::runSampled() {
       for (auto x : rangesOf(0)) {
         uint64_t nx = x.second - x.first, ny = y.second - y.first,
                  nz = z.second - z.first, size = nx * ny * nz;
-        uint64_t n =
-            std::min<uint64_t>(size, Config.sampleBlocksPerClass);
+        uint64_t n = std::min<uint64_t>(size, Config.sampleBlocksPerClass);
         std::vector<uint32_t> blocks;
         for (uint64_t i = 0; i < n; ++i) {
           uint64_t k = i * size / n; // evenly spread
           uint64_t bx = x.first + k % nx, by = y.first + k / nx % ny,
                    bz = z.first + k / nx / ny;
-          blocks.push_back((uint32_t)(
-              (bz * Config.grid[1] + by) * Config.grid[0] + bx));
+          blocks.push_back(
+              (uint32_t)((bz * Config.grid[1] + by) * Config.grid[0] + bx));
         }
         auto worker = newWorker();
         State.nextBlock = 0;

@@ -95,8 +95,8 @@ struct LaunchConfig {
   /// For counting alone: run only up to this many blocks of each class (first,
   /// inner and last along each axis) and scale the counters. 0: every block.
   uint32_t sampleBlocksPerClass = 0;
-  bool checks = true;      // findings; off: only accesses outside are caught
-  bool perLine = false;    // fill LaunchResult::lines
+  bool checks = true;   // findings; off: only accesses outside are caught
+  bool perLine = false; // fill LaunchResult::lines
   const TargetLimits *target = nullptr; // null: of the module's `.target`
   uint32_t registersPerThread = 0;      // 0: estimated from the PTX
 };

@@ -12,9 +12,7 @@ static bool isNameStart(char c) {
          c == '$' || c == '%';
 }
 static bool isDigit(char c) { return c >= '0' && c <= '9'; }
-static bool isNamePart(char c) {
-  return isNameStart(c) || isDigit(c);
-}
+static bool isNamePart(char c) { return isNameStart(c) || isDigit(c); }
 static int hexValue(char c) {
   if (isDigit(c))
     return c - '0';
@@ -146,8 +144,8 @@ Token Lexer::next() {
     while (Position < Text.size()) {
       if (isNamePart(Text[Position]))
         ++Position;
-      else if (Text.substr(Position, 2) == "::" &&
-               Position + 2 < Text.size() && isNamePart(Text[Position + 2]))
+      else if (Text.substr(Position, 2) == "::" && Position + 2 < Text.size() &&
+               isNamePart(Text[Position + 2]))
         Position += 2;
       else
         break;

@@ -63,23 +63,24 @@ void Allocation::setInitialised(uint64_t offset, uint64_t bytes, bool value) {
 bool Allocation::isInitialised(uint64_t offset, uint64_t bytes) const {
   if (allInitialised || bytes == 0)
     return true;
+  auto word = [&](uint64_t w) {
+    return __atomic_load_n(&initialised[w], __ATOMIC_RELAXED);
+  };
   uint64_t last = offset + bytes - 1;
   uint64_t first = offset >> 6, end = last >> 6;
   uint64_t head = ~uint64_t(0) << (offset & 63);
   uint64_t tail = ~uint64_t(0) >> (63 - (last & 63));
   if (first == end)
-    return (initialised[first] & head & tail) == (head & tail);
-  if ((initialised[first] & head) != head ||
-      (initialised[end] & tail) != tail)
+    return (word(first) & head & tail) == (head & tail);
+  if ((word(first) & head) != head || (word(end) & tail) != tail)
     return false;
   for (uint64_t w = first + 1; w < end; ++w)
-    if (~initialised[w])
+    if (~word(w))
       return false;
   return true;
 }
 
-uint64_t Allocation::firstUninitialised(uint64_t offset,
-                                        uint64_t bytes) const {
+uint64_t Allocation::firstUninitialised(uint64_t offset, uint64_t bytes) const {
   for (uint64_t i = offset; i < offset + bytes; ++i)
     if (!(initialised[i >> 6] >> (i & 63) & 1))
       return i;
@@ -197,8 +198,7 @@ bool Memory::markUninitialised(uint64_t address, uint64_t bytes) {
     return false;
   if (allocation->allInitialised) {
     allocation->allInitialised = false;
-    allocation->initialised.assign((allocation->size + 63) / 64,
-                                   ~uint64_t(0));
+    allocation->initialised.assign((allocation->size + 63) / 64, ~uint64_t(0));
   }
   allocation->setInitialised(address - allocation->base, bytes, false);
   return true;

@@ -37,8 +37,8 @@ struct Allocation {
   char *host = nullptr;
   std::string name;
   bool readOnly = false;
-  bool allInitialised = false; // no bits are kept
-  std::vector<uint64_t> initialised; // one bit per byte
+  bool allInitialised = false;                        // no bits are kept
+  std::vector<uint64_t> initialised;                  // one bit per byte
   std::unique_ptr<std::atomic<ShadowPage *>[]> pages; // made when touched
   uint64_t numPages = 0;
   std::unique_ptr<char[]> storage; // unless adopted

@@ -77,10 +77,9 @@ std::string Module::findKernel(std::string_view name,
   }
   if (count == 1)
     return found;
-  diagnostic.message = (count ? "several kernels are called '"
-                              : "there is no kernel '") +
-                       std::string(name) + "'; the module has: " +
-                       (all.empty() ? "none" : all);
+  diagnostic.message =
+      (count ? "several kernels are called '" : "there is no kernel '") +
+      std::string(name) + "'; the module has: " + (all.empty() ? "none" : all);
   return {};
 }
 

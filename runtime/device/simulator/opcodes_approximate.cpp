@@ -47,8 +47,7 @@ template <bool Ftz> LS_INLINE float root(float a) {
   return fz<Ftz>(canonical(__builtin_sqrtf(fz<Ftz>(a))));
 }
 template <bool Ftz> LS_INLINE float rsqrt(float a) {
-  return fz<Ftz>(
-      canonical((float)(1.0 / __builtin_sqrt((double)fz<Ftz>(a)))));
+  return fz<Ftz>(canonical((float)(1.0 / __builtin_sqrt((double)fz<Ftz>(a)))));
 }
 template <bool Ftz> LS_INLINE float div(float a, float b) {
   return fz<Ftz>(canonical(fz<Ftz>(a) / fz<Ftz>(b)));
@@ -82,7 +81,8 @@ template <class H> LS_INLINE H tanhH(H a) {
   return narrow<H>(tangentH(toFloat(a)));
 }
 template <class H, auto F> LS_INLINE uint32_t pair1(uint32_t a) {
-  return F(H{(uint16_t)a}).bits | (uint32_t)F(H{(uint16_t)(a >> 16)}).bits << 16;
+  return F(H{(uint16_t)a}).bits | (uint32_t)F(H{(uint16_t)(a >> 16)}).bits
+                                      << 16;
 }
 
 __attribute__((noinline)) void perturb(const Op &o, Warp &w) {
@@ -98,8 +98,9 @@ __attribute__((noinline)) void perturb(const Op &o, Warp &w) {
     if (how == Perturbation::Down)
       step = -bound;
     if (how == Perturbation::Random) {
-      uint64_t h = (x + w.worker->launch->config->seed * 0x9E3779B97F4A7C15ull) *
-                   0xD6E8FEB86659FD93ull;
+      uint64_t h =
+          (x + w.worker->launch->config->seed * 0x9E3779B97F4A7C15ull) *
+          0xD6E8FEB86659FD93ull;
       step = (int32_t)((h >> 40) % (uint64_t)(2 * bound + 1)) - bound;
     }
     // Up means towards plus infinity.
@@ -133,8 +134,8 @@ template <bool Ftz> void addForms(OpcodeTable &t) {
   t.add<One<sine<Ftz>>>("sin" + tail, {"f32"}, Kind, 6);
   t.add<One<cosine<Ftz>>>("cos" + tail, {"f32"}, Kind, 6);
   t.add<Two<divApprox<Ftz>>>("div" + tail, {"f32"}, Kind, 2);
-  t.add<Two<div<Ftz>>>(std::string("div.full") + (Ftz ? ".ftz." : "."),
-                       {"f32"}, Kind, 2);
+  t.add<Two<div<Ftz>>>(std::string("div.full") + (Ftz ? ".ftz." : "."), {"f32"},
+                       Kind, 2);
 }
 
 } // namespace
@@ -146,8 +147,8 @@ void addApproximateOpcodes(OpcodeTable &t) {
   t.add<One<tangentH>>("tanh.approx.", {"f32"}, Kind, 128 + 12);
   t.add<Unary<tanhH<Half>, Half, Half>>("tanh.approx.", {"f16"}, Kind);
   t.add<Unary<tanhH<BFloat>, BFloat, BFloat>>("tanh.approx.", {"bf16"}, Kind);
-  t.add<Unary<pair1<Half, tanhH<Half>>, uint32_t, uint32_t>>(
-      "tanh.approx.", {"f16x2"}, Kind);
+  t.add<Unary<pair1<Half, tanhH<Half>>, uint32_t, uint32_t>>("tanh.approx.",
+                                                             {"f16x2"}, Kind);
   t.add<Unary<pair1<BFloat, tanhH<BFloat>>, uint32_t, uint32_t>>(
       "tanh.approx.", {"bf16x2"}, Kind);
   t.add<Unary<ex2H<Half>, Half, Half>>("ex2.approx.", {"f16"}, Kind);

@@ -126,12 +126,24 @@ template <PrmtMode M> LS_INLINE u32 prmtMode(u32 a, u32 b, u32 c) {
   for (u32 i = 0; i < 4; ++i) {
     u32 s = 0;
     switch (M) {
-    case F4E: s = n + i; break;
-    case B4E: s = (n - i) & 7; break;
-    case Rc8: s = n; break;
-    case Ecl: s = i > n ? i : n; break;
-    case Ecr: s = i < n ? i : n; break;
-    case Rc16: s = (n & 1) * 2 + (i & 1); break;
+    case F4E:
+      s = n + i;
+      break;
+    case B4E:
+      s = (n - i) & 7;
+      break;
+    case Rc8:
+      s = n;
+      break;
+    case Ecl:
+      s = i > n ? i : n;
+      break;
+    case Ecr:
+      s = i < n ? i : n;
+      break;
+    case Rc16:
+      s = (n & 1) * 2 + (i & 1);
+      break;
     }
     r |= ((u32)(pair >> (8 * (s & 7))) & 0xFF) << 8 * i;
   }
@@ -278,12 +290,12 @@ void addBitOpcodes(OpcodeTable &t) {
   t.add<PredicateUnary<moveT<u32>>>("mov.", {"pred"}, Kind);
   t.add<Ternary<shf<true, true>, u32, u32, u32, u32>>("shf.l.wrap.", {"b32"},
                                                       Kind);
-  t.add<Ternary<shf<true, false>, u32, u32, u32, u32>>("shf.l.clamp.",
-                                                       {"b32"}, Kind);
+  t.add<Ternary<shf<true, false>, u32, u32, u32, u32>>("shf.l.clamp.", {"b32"},
+                                                       Kind);
   t.add<Ternary<shf<false, true>, u32, u32, u32, u32>>("shf.r.wrap.", {"b32"},
                                                        Kind);
-  t.add<Ternary<shf<false, false>, u32, u32, u32, u32>>("shf.r.clamp.",
-                                                        {"b32"}, Kind);
+  t.add<Ternary<shf<false, false>, u32, u32, u32, u32>>("shf.r.clamp.", {"b32"},
+                                                        Kind);
   t.add<Binary<bmsk<false>, u32, u32, u32>>("bmsk.clamp.", {"b32"}, Kind);
   t.add<Binary<bmsk<true>, u32, u32, u32>>("bmsk.wrap.", {"b32"}, Kind);
   t.add<Binary<szext<u32, false>, u32, u32, u32>>("szext.clamp.", {"u32"},

@@ -14,11 +14,9 @@ constexpr InstructionClass Kind = InstructionClass::Integer;
 
 enum Form { Add, Sub, MadLo, MadHi };
 
-template <class T, Form F, bool ReadsCarry, bool WritesCarry>
-struct CarryOp {
-  using Types =
-      std::conditional_t<F == Add || F == Sub, std::tuple<T, T, T>,
-                         std::tuple<T, T, T, T>>;
+template <class T, Form F, bool ReadsCarry, bool WritesCarry> struct CarryOp {
+  using Types = std::conditional_t<F == Add || F == Sub, std::tuple<T, T, T>,
+                                   std::tuple<T, T, T, T>>;
   static LS_INLINE void run(const Op &o, Warp &w) {
     using Wide =
         std::conditional_t<sizeof(T) == 4, uint64_t, unsigned __int128>;

@@ -14,27 +14,55 @@ namespace {
 
 constexpr InstructionClass Kind = InstructionClass::Logic;
 
-enum Comparison { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num,
-                  Nan };
+enum Comparison {
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Equ,
+  Neu,
+  Ltu,
+  Leu,
+  Gtu,
+  Geu,
+  Num,
+  Nan
+};
 const char *const Names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
                              "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 
 template <Comparison C, class T> LS_INLINE bool compareValues(T a, T b) {
   switch (C) {
-  case Eq: return a == b;
-  case Ne: return a < b || a > b || (std::is_integral_v<T> && a != b);
-  case Lt: return a < b;
-  case Le: return a <= b;
-  case Gt: return a > b;
-  case Ge: return a >= b;
-  case Equ: return !(a < b || a > b);
-  case Neu: return a != b;
-  case Ltu: return !(a >= b);
-  case Leu: return !(a > b);
-  case Gtu: return !(a <= b);
-  case Geu: return !(a < b);
-  case Num: return a == a && b == b;
-  case Nan: return a != a || b != b;
+  case Eq:
+    return a == b;
+  case Ne:
+    return a < b || a > b || (std::is_integral_v<T> && a != b);
+  case Lt:
+    return a < b;
+  case Le:
+    return a <= b;
+  case Gt:
+    return a > b;
+  case Ge:
+    return a >= b;
+  case Equ:
+    return !(a < b || a > b);
+  case Neu:
+    return a != b;
+  case Ltu:
+    return !(a >= b);
+  case Leu:
+    return !(a > b);
+  case Gtu:
+    return !(a <= b);
+  case Geu:
+    return !(a < b);
+  case Num:
+    return a == a && b == b;
+  case Nan:
+    return a != a || b != b;
   }
 }
 
@@ -55,10 +83,14 @@ template <class T, bool Ftz, Comparison C> LS_INLINE bool compareAs(T a, T b) {
 
 LS_INLINE uint32_t combine(uint8_t mode, uint32_t bits, uint32_t with) {
   switch (mode) {
-  case 1: return bits & with;
-  case 2: return bits | with;
-  case 3: return bits ^ with;
-  default: return bits;
+  case 1:
+    return bits & with;
+  case 2:
+    return bits | with;
+  case 3:
+    return bits ^ with;
+  default:
+    return bits;
   }
 }
 
@@ -138,9 +170,9 @@ void addComparison(OpcodeTable &t, const char *alias, const char *type) {
           OpcodeTable::entry<Setp<C, T, Ftz>>(Kind, mode));
     if constexpr (sizeof(T) >= 4 || std::is_integral_v<T>) {
       for (const char *d : {".u32.", ".s32."})
-        t.add("set" + stem + d + type,
-              OpcodeTable::entry<SetValue<C, T, Ftz, uint32_t, ~0u>>(Kind,
-                                                                     mode));
+        t.add(
+            "set" + stem + d + type,
+            OpcodeTable::entry<SetValue<C, T, Ftz, uint32_t, ~0u>>(Kind, mode));
       t.add("set" + stem + ".f32." + type,
             OpcodeTable::entry<SetValue<C, T, Ftz, uint32_t, 0x3F800000u>>(
                 Kind, mode));
@@ -151,9 +183,9 @@ void addComparison(OpcodeTable &t, const char *alias, const char *type) {
               OpcodeTable::entry<SetValue<C, T, Ftz, uint16_t, 0xFFFF>>(Kind,
                                                                         mode));
       for (const char *d : {".u32.", ".s32."})
-        t.add("set" + stem + d + type,
-              OpcodeTable::entry<SetValue<C, T, Ftz, uint32_t, ~0u>>(Kind,
-                                                                     mode));
+        t.add(
+            "set" + stem + d + type,
+            OpcodeTable::entry<SetValue<C, T, Ftz, uint32_t, ~0u>>(Kind, mode));
       t.add("set" + stem + "." + type + "." + type,
             OpcodeTable::entry<SetValue<C, T, Ftz, uint16_t, One>>(Kind, mode));
     }
@@ -208,21 +240,27 @@ template <Test X, class T> struct Testp {
   using Types = std::tuple<Predicate, T>;
   static LS_INLINE bool test(T a, T) {
     using B = LaneOf<T>;
-    constexpr B Exponent = sizeof(T) == 8 ? (B)0x7FF0000000000000ull
-                                          : (B)0x7F800000ull;
+    constexpr B Exponent =
+        sizeof(T) == 8 ? (B)0x7FF0000000000000ull : (B)0x7F800000ull;
     constexpr B Sign = B(1) << (8 * sizeof(T) - 1);
     B bits = toLane<T>(a) & ~Sign;
     switch (X) {
-    case Finite: return bits < Exponent;
-    case Infinite: return bits == Exponent;
-    case Number: return bits <= Exponent;
-    case NotANumber: return bits > Exponent;
+    case Finite:
+      return bits < Exponent;
+    case Infinite:
+      return bits == Exponent;
+    case Number:
+      return bits <= Exponent;
+    case NotANumber:
+      return bits > Exponent;
     // Zero is neither normal nor subnormal for the GPU... it is normal by the
     // manual: "testp.normal: true if the input is a normal number (not
     // subnormal and not infinity)".
-    case Normal: return (bits & Exponent) != Exponent &&
-                        ((bits & Exponent) != 0 || bits == 0);
-    case Subnormal: return (bits & Exponent) == 0 && bits != 0;
+    case Normal:
+      return (bits & Exponent) != Exponent &&
+             ((bits & Exponent) != 0 || bits == 0);
+    case Subnormal:
+      return (bits & Exponent) == 0 && bits != 0;
     }
   }
   static LS_INLINE void run(const Op &o, Warp &w) {

@@ -22,7 +22,9 @@ LS_INLINE double root(double a) { return __builtin_sqrt(a); }
 LS_INLINE double absD(double a) {
   return doubleOf(bitsOf(a) & ~(uint64_t(1) << 63));
 }
-LS_INLINE double negD(double a) { return doubleOf(bitsOf(a) ^ uint64_t(1) << 63); }
+LS_INLINE double negD(double a) {
+  return doubleOf(bitsOf(a) ^ uint64_t(1) << 63);
+}
 LS_INLINE double copysignD(double a, double b) {
   constexpr uint64_t Sign = uint64_t(1) << 63;
   return doubleOf((bitsOf(a) & Sign) | (bitsOf(b) & ~Sign));

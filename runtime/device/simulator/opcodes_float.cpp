@@ -46,8 +46,7 @@ template <bool Ftz, bool Sat> LS_INLINE float mul(float a, float b) {
   return finish<Ftz, Sat>(fz<Ftz>(a) * fz<Ftz>(b));
 }
 template <bool Ftz, bool Sat> LS_INLINE float fma(float a, float b, float c) {
-  return finish<Ftz, Sat>(
-      __builtin_fmaf(fz<Ftz>(a), fz<Ftz>(b), fz<Ftz>(c)));
+  return finish<Ftz, Sat>(__builtin_fmaf(fz<Ftz>(a), fz<Ftz>(b), fz<Ftz>(c)));
 }
 template <bool Ftz> LS_INLINE float div(float a, float b) {
   return finish<Ftz, false>(fz<Ftz>(a) / fz<Ftz>(b));
@@ -104,7 +103,9 @@ template <bool Ftz> LS_INLINE uint64_t join(float low, float high) {
   return (uint64_t)bitsOf(high) << 32 | bitsOf(low);
 }
 LS_INLINE float lowOf(FloatPair p) { return floatOf((uint32_t)p.bits); }
-LS_INLINE float highOf(FloatPair p) { return floatOf((uint32_t)(p.bits >> 32)); }
+LS_INLINE float highOf(FloatPair p) {
+  return floatOf((uint32_t)(p.bits >> 32));
+}
 template <auto F> LS_INLINE FloatPair pair2(FloatPair a, FloatPair b) {
   return FloatPair{join<false>(F(lowOf(a), lowOf(b)), F(highOf(a), highOf(b)))};
 }
@@ -125,8 +126,7 @@ template <class H, bool Sat> LS_INLINE float fmaMixed(H a, H b, float c) {
   return fma<false, Sat>(toFloat(a), toFloat(b), c);
 }
 
-template <bool Ftz, bool Sat>
-void addArithmetic(OpcodeTable &t) {
+template <bool Ftz, bool Sat> void addArithmetic(OpcodeTable &t) {
   std::string tail =
       std::string(Ftz ? ".ftz" : "") + (Sat ? ".sat" : "") + ".f32";
   addRounded<Binary<add<Ftz, Sat>, float, float, float>>(t, "add", tail, Kind,

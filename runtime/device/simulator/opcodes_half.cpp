@@ -76,7 +76,8 @@ LS_INLINE H minMax(H a, H b) {
 }
 
 template <class H, auto F> LS_INLINE uint32_t pair1(uint32_t a) {
-  return F(H{(uint16_t)a}).bits | (uint32_t)F(H{(uint16_t)(a >> 16)}).bits << 16;
+  return F(H{(uint16_t)a}).bits | (uint32_t)F(H{(uint16_t)(a >> 16)}).bits
+                                      << 16;
 }
 template <class H, auto F> LS_INLINE uint32_t pair2(uint32_t a, uint32_t b) {
   return F(H{(uint16_t)a}, H{(uint16_t)b}).bits |
@@ -103,14 +104,15 @@ struct Adder {
   template <class H, auto F> void binary(const std::string &name) {
     t.add(name + single, OpcodeTable::entry<Binary<F, H, H, H>>(Kind));
     t.add(name + packed,
-          OpcodeTable::entry<
-              Binary<pair2<H, F>, uint32_t, uint32_t, uint32_t>>(Kind));
+          OpcodeTable::entry<Binary<pair2<H, F>, uint32_t, uint32_t, uint32_t>>(
+              Kind));
   }
   template <class H, auto F> void ternary(const std::string &name) {
     t.add(name + single, OpcodeTable::entry<Ternary<F, H, H, H, H>>(Kind));
     t.add(name + packed,
-          OpcodeTable::entry<Ternary<pair3<H, F>, uint32_t, uint32_t, uint32_t,
-                                     uint32_t>>(Kind));
+          OpcodeTable::entry<
+              Ternary<pair3<H, F>, uint32_t, uint32_t, uint32_t, uint32_t>>(
+              Kind));
   }
 };
 
@@ -131,8 +133,7 @@ template <class H, bool Ftz> void addRest(Adder &a) {
   a.binary<H, minMax<H, MAX, Ftz, false, false>>(NAME + ftz);                  \
   a.binary<H, minMax<H, MAX, Ftz, true, false>>(NAME + ftz + ".NaN");          \
   a.binary<H, minMax<H, MAX, Ftz, false, true>>(NAME + ftz + ".xorsign.abs");  \
-  a.binary<H, minMax<H, MAX, Ftz, true, true>>(NAME + ftz +                    \
-                                               ".NaN.xorsign.abs");
+  a.binary<H, minMax<H, MAX, Ftz, true, true>>(NAME + ftz + ".NaN.xorsign.abs");
   LS_MINMAX("min", false)
   LS_MINMAX("max", true)
 #undef LS_MINMAX

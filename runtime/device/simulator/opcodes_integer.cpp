@@ -17,20 +17,28 @@ using s64 = int64_t;
 constexpr InstructionClass Kind = InstructionClass::Integer;
 
 template <class T> struct Wider;
-template <> struct Wider<u16> { using type = u32; };
-template <> struct Wider<s16> { using type = s32; };
-template <> struct Wider<u32> { using type = u64; };
-template <> struct Wider<s32> { using type = s64; };
-template <> struct Wider<u64> { using type = unsigned __int128; };
-template <> struct Wider<s64> { using type = __int128; };
+template <> struct Wider<u16> {
+  using type = u32;
+};
+template <> struct Wider<s16> {
+  using type = s32;
+};
+template <> struct Wider<u32> {
+  using type = u64;
+};
+template <> struct Wider<s32> {
+  using type = s64;
+};
+template <> struct Wider<u64> {
+  using type = unsigned __int128;
+};
+template <> struct Wider<s64> {
+  using type = __int128;
+};
 
 // Everything wraps: computed unsigned, and for 16 bits in 32.
-template <class T> LS_INLINE T addT(T a, T b) {
-  return (T)((u64)a + (u64)b);
-}
-template <class T> LS_INLINE T subT(T a, T b) {
-  return (T)((u64)a - (u64)b);
-}
+template <class T> LS_INLINE T addT(T a, T b) { return (T)((u64)a + (u64)b); }
+template <class T> LS_INLINE T subT(T a, T b) { return (T)((u64)a - (u64)b); }
 template <class T> LS_INLINE T mulLoT(T a, T b) {
   if constexpr (sizeof(T) <= 4)
     return (T)((u32)a * (u32)b);
@@ -113,7 +121,9 @@ template <class T, auto F> LS_INLINE u32 pairs(u32 a, u32 b) {
   return low | high << 16;
 }
 template <class T, auto F> LS_INLINE u32 pairsRelu(u32 a, u32 b) {
-  auto relu = [](T x, T y) __attribute__((always_inline)) { return maxT<T>(F(x, y), 0); };
+  auto relu = [](T x, T y) __attribute__((always_inline)) {
+    return maxT<T>(F(x, y), 0);
+  };
   u32 low = (u16)relu((T)(u16)a, (T)(u16)b);
   u32 high = (u16)relu((T)(u16)(a >> 16), (T)(u16)(b >> 16));
   return low | high << 16;
@@ -134,8 +144,7 @@ LS_INLINE u32 dp2a(u32 a, u32 b, u32 c) {
   return c;
 }
 
-template <class T>
-void addType(OpcodeTable &t, const std::string &s) {
+template <class T> void addType(OpcodeTable &t, const std::string &s) {
   using W = typename Wider<T>::type;
   auto add = [&]<class H>(const char *name, H *) {
     t.add(std::string(name) + "." + s, OpcodeTable::entry<H>(Kind));

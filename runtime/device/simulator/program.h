@@ -27,6 +27,9 @@ using Handler = void (*)(const Op &, Warp &);
 
 using Slot = uint32_t;
 constexpr Slot NoSlot = ~0u;
+/// Addresses in the parameter space: a kernel's own from 0, those of calls from
+/// here.
+constexpr uint32_t ThreadParamBase = 1u << 20;
 constexpr uint32_t NoAccess = ~0u;
 constexpr uint32_t LaneBytes32 = 128;
 constexpr uint32_t LaneBytes64 = 256;
@@ -56,15 +59,15 @@ struct MemoryAccess {
   bool acquire = false;
   bool release = false;
   Scope scope = Scope::Weak;
-  bool wideAddress = true;  // the base register has 64 bits
-  bool hasBase = false;     // else the address is imm alone
+  bool wideAddress = true; // the base register has 64 bits
+  bool hasBase = false;    // else the address is imm alone
   // Values, in order; NoSlot for `_`. Atomics: four results, four operands.
   Slot slots[8] = {NoSlot, NoSlot, NoSlot, NoSlot,
                    NoSlot, NoSlot, NoSlot, NoSlot};
-  bool wide[8] = {};        // the slot has 8-byte lanes
+  bool wide[8] = {}; // the slot has 8-byte lanes
   uint8_t registerBits[8] = {};
-  uint32_t index = 0;       // dense number among the kernel's accesses
-  uint64_t arguments = 0;   // bit i: the address may stem from parameter i
+  uint32_t index = 0;     // dense number among the kernel's accesses
+  uint64_t arguments = 0; // bit i: the address may stem from parameter i
 };
 
 struct Op {
@@ -81,10 +84,10 @@ struct Op {
   uint16_t flags = 0;
   uint32_t target = 0; // of Branch and Call: an op; of BranchTable: a table
   uint32_t rank = 0;   // execution priority, smaller first
-  uint32_t access = NoAccess; // index into Program::accesses
+  uint32_t access = NoAccess;           // index into Program::accesses
   const MemoryAccess *memory = nullptr; // the same, once decoded
-  uint32_t list = NoAccess;   // index into Program::lists
-  uint32_t source = 0; // index into Program::places
+  uint32_t list = NoAccess;             // index into Program::lists
+  uint32_t source = 0;                  // index into Program::places
   int64_t imm = 0;
 };
 
@@ -187,21 +190,21 @@ struct Program {
   std::vector<Parameter> parameters;
   std::vector<std::pair<Slot, uint32_t>> zeroAtEntry; // slot, bytes
   std::vector<Slot> wideSlots; // of bank 0, with 8-byte lanes, sorted
-  uint32_t warpBytes = 0;    // bank 0
-  uint32_t uniformBytes = 0; // bank 1
+  uint32_t warpBytes = 0;      // bank 0
+  uint32_t uniformBytes = 0;   // bank 1
   uint32_t parameterBytes = 0;
   uint32_t staticShared = 0;
   uint32_t dynamicSharedAlign = 1;
   bool usesDynamicShared = false;
-  uint32_t localBytes = 0;     // per thread
+  uint32_t localBytes = 0;       // per thread
   uint32_t threadParamBytes = 0; // per thread: .param space of calls
   uint32_t maxThreads[3] = {0, 0, 0};
   uint32_t requiredThreads[3] = {0, 0, 0};
-  uint32_t registerEstimate = 0; // 32-bit registers live at once
+  uint32_t registerEstimate = 0;  // 32-bit registers live at once
   uint32_t loadBytesInFlight = 0; // per thread, independent global loads
 
   bool usesGlobalAtomics = false; // or volatile and other strong accesses
-  bool mayOrder = false; // fences, acquire or release: order by flags
+  bool mayOrder = false;          // fences, acquire or release: order by flags
   bool hasPartialBarriers = false;
   bool usesAsyncCopies = false;
   std::string_view target;

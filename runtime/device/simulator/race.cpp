@@ -64,8 +64,8 @@ uint32_t merge(Warp &w, const Op &op, uint32_t old, uint32_t code,
   LaunchState &launch = *w.worker->launch;
   if (isSimple(w)) {
     uint32_t oldId = old >> LaneBits;
-    uint32_t gridMany =
-        (scope == Scope::Device ? GridManyAtomicId : GridManyId) << LaneBits;
+    uint32_t gridMany = (scope == Scope::Device ? GridManyAtomicId : GridManyId)
+                        << LaneBits;
     if (oldId < FirstFreeId)
       return oldId == OrderedId ? code : old;
     const AccessRecord &record = table(w)[oldId];
@@ -122,8 +122,7 @@ void reportRace(Warp &w, const CellAccess &access, uint32_t other,
   unsigned lane = access.lane == ManyLanes
                       ? (unsigned)__builtin_ctz(w.mask ? w.mask : 1)
                       : access.lane;
-  std::string message =
-      std::string(mine) + " races with a " + theirs + " by ";
+  std::string message = std::string(mine) + " races with a " + theirs + " by ";
   if (other & SetBit) {
     for (uint32_t member : launch.sets.sets[other & ~SetBit])
       if (!isOrdered(w, access.lane, member)) {
@@ -144,10 +143,10 @@ void reportRace(Warp &w, const CellAccess &access, uint32_t other,
                       : " of block " + std::to_string(record.block));
     else
       message += threadName(launch, record.block, record.warp, otherLane);
-    message += " at line " +
-               std::to_string(
-                   launch.program->places[launch.program->ops[record.op].source]
-                       .line);
+    message +=
+        " at line " +
+        std::to_string(
+            launch.program->places[launch.program->ops[record.op].source].line);
     if (record.kind == AccessRecord::Pending)
       message += " (cp.async that was not waited for)";
   } else {
@@ -175,8 +174,7 @@ uint32_t newAccessId(Warp &w, const Op &op, uint32_t index) {
   AccessRecord &record = table(w)[cached.id];
   record.block = w.block->linear;
   record.clock = w.clock;
-  record.op =
-      (uint32_t)(&op - w.worker->launch->program->ops.data());
+  record.op = (uint32_t)(&op - w.worker->launch->program->ops.data());
   record.warp = (uint16_t)w.id;
   record.kind = AccessRecord::Event;
   record.scope = op.memory->scope;
@@ -197,8 +195,7 @@ bool isOrdered(const Warp &w, unsigned lane, uint32_t code) {
   auto knowsFlags = [&](const AccessRecord &r) {
     return launch.program->mayOrder &&
            (launch.order.knows(w.acquired, r.block, r.warp, r.clock) ||
-            launch.order.knows(block.floorKnowledge, r.block, r.warp,
-                               r.clock));
+            launch.order.knows(block.floorKnowledge, r.block, r.warp, r.clock));
   };
   if (id < FirstFreeId) {
     if (id == OrderedId)
@@ -288,8 +285,7 @@ void writeCells(Warp &w, const CellAccess &access, ShadowPage &page,
   for (uint32_t i = offset >> page.shift; i <= last; ++i) {
     uint32_t &writer = page.writers[i], &reader = page.readers[i];
     uint32_t result = code;
-    if (writer != 0 && writer != code &&
-        !isOrdered(w, access.lane, writer)) {
+    if (writer != 0 && writer != code && !isOrdered(w, access.lane, writer)) {
       if (isStrongPair(w, scope, writer)) {
         result = merge(w, *access.op, writer, code, scope);
       } else if (!(access.sameValue && !(writer & SetBit) &&

@@ -39,8 +39,8 @@ void Knowledge::join(const Knowledge &other) {
     } else if (i == items.size() || other.items[k].log < items[i].log) {
       both.push_back(other.items[k++]);
     } else {
-      both.push_back({items[i].log,
-                      std::max(items[i].position, other.items[k].position)});
+      both.push_back(
+          {items[i].log, std::max(items[i].position, other.items[k].position)});
       ++i, ++k;
     }
   }
@@ -115,8 +115,8 @@ bool SyncOrder::knows(uint32_t logId, uint32_t position, uint32_t block,
   return false;
 }
 
-bool SyncOrder::knows(const Knowledge &knowledge, uint32_t block,
-                      uint32_t warp, uint32_t clock) const {
+bool SyncOrder::knows(const Knowledge &knowledge, uint32_t block, uint32_t warp,
+                      uint32_t clock) const {
   // Recent logs first: chains of grid barriers pass the newest knowledge on.
   for (size_t i = knowledge.items.size(); i-- > 0;)
     if (knows(knowledge.items[i].log, knowledge.items[i].position, block, warp,

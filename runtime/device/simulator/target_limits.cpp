@@ -63,12 +63,11 @@ Occupancy occupancy(const TargetLimits &limits, uint64_t blocks,
   result.warpsPerSm = result.blocksPerSm * warps;
   uint64_t wave = uint64_t(result.blocksPerSm) * limits.multiprocessors;
   result.waves = wave ? (double)blocks / (double)wave : 0;
-  result.smsBusy =
-      (uint32_t)std::min<uint64_t>(blocks, limits.multiprocessors);
+  result.smsBusy = (uint32_t)std::min<uint64_t>(blocks, limits.multiprocessors);
   // A short grid does not fill the last places of an SM.
-  uint64_t resident = std::min<uint64_t>(
-      result.blocksPerSm,
-      (blocks + limits.multiprocessors - 1) / limits.multiprocessors);
+  uint64_t resident = std::min<uint64_t>(result.blocksPerSm,
+                                         (blocks + limits.multiprocessors - 1) /
+                                             limits.multiprocessors);
   result.bytesInFlightPerSm =
       resident * threadsPerBlock * uint64_t(loadBytesPerThread);
   return result;

@@ -14,9 +14,9 @@ struct TargetLimits {
   uint32_t threadsPerBlock;
   uint32_t registersPerSm; // 32-bit
   uint32_t registersPerThread;
-  uint32_t sharedPerSm;       // bytes
-  uint32_t sharedPerBlock;    // after opting in
-  uint32_t sharedReserved;    // per block, by the system
+  uint32_t sharedPerSm;    // bytes
+  uint32_t sharedPerBlock; // after opting in
+  uint32_t sharedReserved; // per block, by the system
 };
 
 /// The limits of `sm_XY` (also `sm_90a`), of the largest product of that
@@ -26,8 +26,8 @@ const TargetLimits *targetLimits(std::string_view name);
 struct Occupancy {
   uint32_t blocksPerSm = 0;
   uint32_t warpsPerSm = 0;
-  double waves = 0;         // of the grid
-  uint32_t smsBusy = 0;     // in the first wave
+  double waves = 0;                // of the grid
+  uint32_t smsBusy = 0;            // in the first wave
   uint64_t bytesInFlightPerSm = 0; // global loads of the resident threads
   const char *limitedBy = "";      // threads, blocks, registers, shared
 };

@@ -82,7 +82,7 @@ struct SpinState {
 
 struct AsyncCopy {
   uint32_t lane;
-  uint32_t group; // commit count when it was issued
+  uint32_t group;  // commit count when it was issued
   uint64_t target; // offset in shared memory
   uint8_t bytes, sourceBytes;
   uint32_t op;
@@ -108,13 +108,13 @@ struct Warp {
   std::vector<WatchedWord> parked;  // that the spinning fragments wait for
 
   // Order (race_shadow.h).
-  uint32_t clock = 1;     // of accesses from now on
-  uint32_t syncClock = 0; // accesses up to here are ordered for all lanes
-  std::vector<uint32_t> known;             // other warps' clocks, or empty
-  std::unique_ptr<uint32_t[]> laneKnown;   // [lane][other lane], or null
-  Knowledge acquired;                      // through flags (sync_order.h)
-  Knowledge pending;                       // seen, but not yet acquired
-  Release released[2];                     // by fences; [1]: device scope
+  uint32_t clock = 1;          // of accesses from now on
+  uint32_t syncClock = 0;      // accesses up to here are ordered for all lanes
+  std::vector<uint32_t> known; // other warps' clocks, or empty
+  std::unique_ptr<uint32_t[]> laneKnown; // [lane][other lane], or null
+  Knowledge acquired;                    // through flags (sync_order.h)
+  Knowledge pending;                     // seen, but not yet acquired
+  Release released[2];                   // by fences; [1]: device scope
   struct CachedId {
     uint64_t serial = 0;
     uint32_t clock = 0;
@@ -165,7 +165,7 @@ struct Block {
   Release floorReleased[2];
   struct ManyId {
     uint32_t epoch = 0, id = 0;
-  } manyIds[3]; // by scope
+  } manyIds[3];                    // by scope
   std::unique_ptr<char[]> storage; // registers and uniform bank
   char *aligned = nullptr;
   uint64_t serial = 0; // distinct per block and launch, for caches
@@ -214,15 +214,15 @@ struct LaunchState {
     std::string name;
     int32_t argument;
   };
-  std::vector<Range> ranges;            // by parameter, where declared
-  std::vector<uint64_t> pointers;       // by parameter: 8-byte values, or 0
+  std::vector<Range> ranges;              // by parameter, where declared
+  std::vector<uint64_t> pointers;         // by parameter: 8-byte values, or 0
   std::vector<const Range *> accessRange; // by access: the only candidate
   bool checks = true;
   bool multithreaded = false;
   uint32_t serial = 0;
   uint32_t warpsPerBlock = 0;
   uint32_t sharedBytes = 0;
-  uint64_t gridWorkspace = 0; // of a cooperative launch
+  uint64_t gridWorkspace = 0;            // of a cooperative launch
   std::vector<uint64_t> symbolAddresses; // by Program::symbols
   AccessTable *table = nullptr;
   CodeSets sets;
@@ -236,10 +236,9 @@ struct LaunchState {
 Finding *report(Warp &w, const Op &op, FindingKind kind, unsigned lane,
                 std::string message);
 /// Adds the address, and the tensor it belongs to, to a finding.
-void describeAddress(Warp &w, const Op &op, Finding *finding,
-                     uint64_t address);
+void describeAddress(Warp &w, const Op &op, Finding *finding, uint64_t address);
 /// `thread (3,0,0) of block (1,0,0)`
-std::string threadName(const LaunchState &launch, uint32_t block,
-                       uint32_t warp, uint32_t lane);
+std::string threadName(const LaunchState &launch, uint32_t block, uint32_t warp,
+                       uint32_t lane);
 
 } // namespace lockstitch::simulator

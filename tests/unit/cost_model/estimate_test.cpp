@@ -1,4 +1,5 @@
-// Expected figures are worked out by hand; the comments show how. The device has round figures.
+// Expected figures are worked out by hand; the comments show how. The device
+// has round figures.
 #include "cost_model/estimate.h"
 
 #include <gtest/gtest.h>
@@ -34,8 +35,10 @@ KernelShape streaming(int64_t blocks, int64_t bytes) {
 }
 
 TEST(Estimate, SaturatedMemory) {
-  // 40 blocks are one wave; in flight 40 x 256 x 64 = 655360 B, / 500 ns = 1310 GB/s: the peak of 1000 GB/s counts.
-  // 100 MB in 2.5 waves at 1000 GB/s: the last half wave has 20 blocks x 16384 B / 500 ns = 655.36 GB/s for its 20 MB.
+  // 40 blocks are one wave; in flight 40 x 256 x 64 = 655360 B, / 500 ns = 1310
+  // GB/s: the peak of 1000 GB/s counts. 100 MB in 2.5 waves at 1000 GB/s: the
+  // last half wave has 20 blocks x 16384 B / 500 ns = 655.36 GB/s for its 20
+  // MB.
   Estimate result = estimate(roundDevice(), streaming(100, 100'000'000));
   EXPECT_DOUBLE_EQ(result.waves, 2.5);
   EXPECT_EQ(result.smsBusy, 10);
@@ -55,7 +58,8 @@ TEST(Estimate, TooFewBytesInFlight) {
 }
 
 TEST(Estimate, FewMultiprocessorsBusy) {
-  // 2 blocks on 2 multiprocessors draw at most 400 GB/s; in flight 2 x 16384 B x 32 loads / 500 ns is far more.
+  // 2 blocks on 2 multiprocessors draw at most 400 GB/s; in flight 2 x 16384 B
+  // x 32 loads / 500 ns is far more.
   KernelShape kernel = streaming(2, 4'000'000);
   kernel.independentLoads = 128;
   Estimate result = estimate(roundDevice(), kernel);
@@ -71,7 +75,8 @@ TEST(Estimate, TinyKernelsCostALaunchAndARoundTrip) {
 }
 
 TEST(Estimate, ManyInstructions) {
-  // 95 blocks: the fullest multiprocessor has 10; 10 x 8 warps x 1000 / (4 per clock x 2 GHz) = 10 us.
+  // 95 blocks: the fullest multiprocessor has 10; 10 x 8 warps x 1000 / (4 per
+  // clock x 2 GHz) = 10 us.
   KernelShape kernel = streaming(95, 1000);
   kernel.instructionsPerThread = 1000;
   Estimate result = estimate(roundDevice(), kernel);
@@ -108,7 +113,8 @@ TEST(Estimate, MoreBytesInFlightAreNeverSlower) {
 
 TEST(Estimate, ALargeStreamOnAnH100TakesItsBytes) {
   // 1 GB at 3350 GB/s: 298.5 us; the launch and the tail add less than 5 %.
-  Estimate result = estimate(*findDevice("sm_90"), streaming(100'000, 1'000'000'000));
+  Estimate result =
+      estimate(*findDevice("sm_90"), streaming(100'000, 1'000'000'000));
   EXPECT_NEAR(result.microseconds, 298.5, 0.05 * 298.5);
 }
 

@@ -1,4 +1,5 @@
-// Expected figures are worked out by hand from the tables; the comments show how.
+// Expected figures are worked out by hand from the tables; the comments show
+// how.
 #include "cost_model/occupancy.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,8 @@ using Limit = Occupancy::Limit;
 
 namespace {
 
-void expect(const char *device, BlockResources block, int64_t blocks, Limit limit) {
+void expect(const char *device, BlockResources block, int64_t blocks,
+            Limit limit) {
   Occupancy result = occupancy(*findDevice(device), block);
   EXPECT_EQ(result.blocksPerSm, blocks);
   EXPECT_EQ(name(result.limit), name(limit));
@@ -33,12 +35,15 @@ TEST(Occupancy, Blocks) {
 TEST(Occupancy, Registers) {
   // 64 registers: 2048 per warp; a quarter of 65536 holds 8 warps, so 32 warps.
   expect("sm_90", {256, 64, 0}, 4, Limit::Registers);
-  // 33 registers: 1056 per warp, rounded to 1280; 16384 / 1280 = 12 warps per part, 48 in all; 48 / 8 = 6.
+  // 33 registers: 1056 per warp, rounded to 1280; 16384 / 1280 = 12 warps per
+  // part, 48 in all; 48 / 8 = 6.
   expect("sm_90", {256, 33, 0}, 6, Limit::Registers);
   // 255 registers: 8160 -> 8192 per warp; 2 warps per part, 8 in all.
   expect("sm_90", {256, 255, 0}, 1, Limit::Registers);
   expect("sm_90", {1024, 64, 0}, 1, Limit::Registers); // 32 / 32
-  expect("sm_90", {1024, 65, 0}, 0, Limit::Registers); // 2304 per warp: 7 per part, 28 in all: not one block
+  expect(
+      "sm_90", {1024, 65, 0}, 0,
+      Limit::Registers); // 2304 per warp: 7 per part, 28 in all: not one block
   // 40 registers: 1280; 48 warps; 3 warps per block.
   expect("sm_90", {96, 40, 0}, 16, Limit::Registers);
 }
@@ -60,7 +65,11 @@ TEST(Occupancy, Fraction) {
 }
 
 TEST(Occupancy, Impossible) {
-  for (BlockResources block : {BlockResources{0, 32, 0}, {1025, 32, 0}, {128, 256, 0}, {128, 32, 227 * 1024 + 1}, {128, -1, 0}})
+  for (BlockResources block : {BlockResources{0, 32, 0},
+                               {1025, 32, 0},
+                               {128, 256, 0},
+                               {128, 32, 227 * 1024 + 1},
+                               {128, -1, 0}})
     expect("sm_90", block, 0, Limit::Impossible);
 }
 

@@ -31,8 +31,8 @@ TEST(ArenaPlan, LiveBuffersNeverOverlap) {
       ASSERT_EQ(plan->offsets[i] % kArenaAlignment, 0);
       ASSERT_LE(plan->offsets[i] + intervals[i].bytes, plan->totalBytes);
       for (size_t j = 0; j < i; ++j) {
-        bool together =
-            intervals[i].firstStep <= intervals[j].lastStep && intervals[j].firstStep <= intervals[i].lastStep;
+        bool together = intervals[i].firstStep <= intervals[j].lastStep &&
+                        intervals[j].firstStep <= intervals[i].lastStep;
         if (!together || !intervals[i].bytes || !intervals[j].bytes)
           continue;
         ASSERT_TRUE(plan->offsets[i] + intervals[i].bytes <= plan->offsets[j] ||
@@ -61,8 +61,10 @@ TEST(ArenaPlan, ChainNeedsTwoNeighbours) {
 }
 
 TEST(ArenaPlan, TakesTheTightestGap) {
-  // Largest first: 0 at [0, 4096), 1 at [4096, 7168), 2 at [7168, 9216). 3 and 4 share the gap that 1 leaves at step 5.
-  std::vector<LiveInterval> intervals = {{0, 9, 4096}, {0, 4, 3072}, {0, 9, 2048}, {5, 9, 1024}, {5, 9, 2048}};
+  // Largest first: 0 at [0, 4096), 1 at [4096, 7168), 2 at [7168, 9216). 3 and
+  // 4 share the gap that 1 leaves at step 5.
+  std::vector<LiveInterval> intervals = {
+      {0, 9, 4096}, {0, 4, 3072}, {0, 9, 2048}, {5, 9, 1024}, {5, 9, 2048}};
   Result<ArenaPlan> plan = planArena(intervals);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->totalBytes, 4096 + 3072 + 2048);
@@ -88,19 +90,26 @@ TEST(ArenaPlan, NothingNeedsNothing) {
 
 std::string reasonOf(std::vector<LiveInterval> intervals) {
   Result<ArenaPlan> plan = planArena(intervals);
-  return plan.ok() ? "" : plan.error().messages.at(0).where + ": " + plan.error().messages.at(0).reason;
+  return plan.ok() ? ""
+                   : plan.error().messages.at(0).where + ": " +
+                         plan.error().messages.at(0).reason;
 }
 
 TEST(ArenaPlan, RefusesAnIntervalThatEndsBeforeItBegins) {
-  EXPECT_EQ(reasonOf({{0, 0, 1}, {3, 2, 1}}), "arena plan, interval 1: ends before it begins");
+  EXPECT_EQ(reasonOf({{0, 0, 1}, {3, 2, 1}}),
+            "arena plan, interval 1: ends before it begins");
 }
 
-TEST(ArenaPlan, RefusesANegativeSize) { EXPECT_EQ(reasonOf({{0, 0, -1}}), "arena plan, interval 0: has a negative size"); }
+TEST(ArenaPlan, RefusesANegativeSize) {
+  EXPECT_EQ(reasonOf({{0, 0, -1}}),
+            "arena plan, interval 0: has a negative size");
+}
 
 TEST(ArenaPlan, RefusesATotalBeyond63Bits) {
   int64_t half = int64_t{1} << 61;
-  EXPECT_EQ(reasonOf({{0, 0, half}, {0, 0, half}}),
-            "arena plan, interval 1: the buffers together do not fit in 63 bits");
+  EXPECT_EQ(
+      reasonOf({{0, 0, half}, {0, 0, half}}),
+      "arena plan, interval 1: the buffers together do not fit in 63 bits");
 }
 
 } // namespace

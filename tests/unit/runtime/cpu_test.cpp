@@ -36,13 +36,34 @@ TEST(CpuFeatures, AgreesWithTheKernel) {
   if (flags.empty())
     GTEST_SKIP() << "no flags in /proc/cpuinfo on this machine";
   const std::pair<const char *, const char *> names[] = {
-      {"sse3", "pni"},           {"ssse3", "ssse3"},         {"sse4.1", "sse4_1"},           {"sse4.2", "sse4_2"},
-      {"avx", "avx"},            {"avx2", "avx2"},           {"fma", "fma"},                 {"f16c", "f16c"},
-      {"bmi", "bmi1"},           {"bmi2", "bmi2"},           {"lzcnt", "abm"},               {"popcnt", "popcnt"},
-      {"avx512f", "avx512f"},    {"avx512bw", "avx512bw"},   {"avx512vl", "avx512vl"},       {"avx512bf16", "avx512_bf16"},
-      {"sse4a", "sse4a"},        {"xop", "xop"},             {"gfni", "gfni"},               {"vaes", "vaes"},
-      {"avx512vnni", "avx512_vnni"}, {"amx-tile", "amx_tile"}, {"avx512fp16", "avx512_fp16"}, {"movbe", "movbe"},
-      {"cx16", "cx16"},          {"sahf", "lahf_lm"},        {"xsavec", "xsavec"},           {"clzero", "clzero"}};
+      {"sse3", "pni"},
+      {"ssse3", "ssse3"},
+      {"sse4.1", "sse4_1"},
+      {"sse4.2", "sse4_2"},
+      {"avx", "avx"},
+      {"avx2", "avx2"},
+      {"fma", "fma"},
+      {"f16c", "f16c"},
+      {"bmi", "bmi1"},
+      {"bmi2", "bmi2"},
+      {"lzcnt", "abm"},
+      {"popcnt", "popcnt"},
+      {"avx512f", "avx512f"},
+      {"avx512bw", "avx512bw"},
+      {"avx512vl", "avx512vl"},
+      {"avx512bf16", "avx512_bf16"},
+      {"sse4a", "sse4a"},
+      {"xop", "xop"},
+      {"gfni", "gfni"},
+      {"vaes", "vaes"},
+      {"avx512vnni", "avx512_vnni"},
+      {"amx-tile", "amx_tile"},
+      {"avx512fp16", "avx512_fp16"},
+      {"movbe", "movbe"},
+      {"cx16", "cx16"},
+      {"sahf", "lahf_lm"},
+      {"xsavec", "xsavec"},
+      {"clzero", "clzero"}};
   for (auto [ours, theirs] : names)
     EXPECT_EQ(CpuFeatures::host().has(ours), flags.count(theirs) == 1) << ours;
 }
@@ -56,18 +77,25 @@ TEST(CpuFeatures, ParsesLevels) {
 
 TEST(CpuFeatures, TakesWhatFits) {
   std::vector<std::string> features = {"+avx2", "fma"};
-  EXPECT_TRUE(checkCpu("x86-64-v3", "x86-64-v3", features, CpuFeatures::x86Level(3)).ok());
-  EXPECT_TRUE(checkCpu("host", "znver4", features, CpuFeatures::x86Level(4)).ok());
+  EXPECT_TRUE(
+      checkCpu("x86-64-v3", "x86-64-v3", features, CpuFeatures::x86Level(3))
+          .ok());
+  EXPECT_TRUE(
+      checkCpu("host", "znver4", features, CpuFeatures::x86Level(4)).ok());
   EXPECT_TRUE(checkCpu("host", "", {}, CpuFeatures::x86Level(1)).ok());
 }
 
 TEST(CpuFeatures, RefusesWithAWayOut) {
   std::vector<std::string> features = {"+avx512f", "+avx512vl", "+avx512f"};
-  EXPECT_EQ(text(checkCpu("x86-64-v4", "x86-64-v4", features, CpuFeatures::x86Level(3))),
-            "target x86-64-v4: the object was compiled for x86-64-v4; this CPU (x86-64-v3) lacks avx512bw, avx512cd, avx512dq, "
-            "avx512f, avx512vl (compile the model with --target x86-64-v3 or a lower level, or with --target host on this machine)");
+  EXPECT_EQ(text(checkCpu("x86-64-v4", "x86-64-v4", features,
+                          CpuFeatures::x86Level(3))),
+            "target x86-64-v4: the object was compiled for x86-64-v4; this CPU "
+            "(x86-64-v3) lacks avx512bw, avx512cd, avx512dq, "
+            "avx512f, avx512vl (compile the model with --target x86-64-v3 or a "
+            "lower level, or with --target host on this machine)");
   EXPECT_EQ(text(checkCpu("host", "", features, CpuFeatures({}))),
-            "target host: the object was compiled for another CPU; this CPU (not an x86-64 CPU) lacks avx512f, avx512vl (run it "
+            "target host: the object was compiled for another CPU; this CPU "
+            "(not an x86-64 CPU) lacks avx512f, avx512vl (run it "
             "on an x86-64 machine)");
 }
 
@@ -78,14 +106,15 @@ TEST(ThreadPool, CoversEveryItemOnce) {
         ThreadPool pool(threads);
         EXPECT_EQ(pool.threads(), threads);
         std::vector<std::atomic<int>> seen(items);
-        pool.parallelFor(items, floor, [&](int64_t begin, int64_t end, int slot) {
-          EXPECT_LT(begin, end);
-          EXPECT_TRUE(end - begin >= floor || end - begin == items);
-          EXPECT_GE(slot, 0);
-          EXPECT_LT(slot, threads);
-          for (int64_t i = begin; i < end; ++i)
-            ++seen[i];
-        });
+        pool.parallelFor(
+            items, floor, [&](int64_t begin, int64_t end, int slot) {
+              EXPECT_LT(begin, end);
+              EXPECT_TRUE(end - begin >= floor || end - begin == items);
+              EXPECT_GE(slot, 0);
+              EXPECT_LT(slot, threads);
+              for (int64_t i = begin; i < end; ++i)
+                ++seen[i];
+            });
         for (auto &count : seen)
           EXPECT_EQ(count, 1);
       }
@@ -98,7 +127,8 @@ TEST(ThreadPool, SlotsAreNotShared) {
   pool.parallelFor(64, 1, [&](int64_t, int64_t, int slot) {
     clashes += busy[slot].fetch_add(1) != 0;
     int count = ++now;
-    for (int seen = most; seen < count && !most.compare_exchange_weak(seen, count);)
+    for (int seen = most;
+         seen < count && !most.compare_exchange_weak(seen, count);)
       ;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --now;
@@ -112,7 +142,9 @@ TEST(ThreadPool, SlotsAreNotShared) {
 TEST(ThreadPool, OneThreadIsTheCallers) {
   ThreadPool pool(1);
   std::thread::id caller = std::this_thread::get_id();
-  pool.parallelFor(100, 1, [&](int64_t, int64_t, int) { EXPECT_EQ(std::this_thread::get_id(), caller); });
+  pool.parallelFor(100, 1, [&](int64_t, int64_t, int) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+  });
 }
 
 TEST(ThreadPool, ZeroMeansAllCores) {

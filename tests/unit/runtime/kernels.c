@@ -1,11 +1,13 @@
-/* Kernels by hand, in the host ABI of runtime/program/program.h; built into a shared object without externals. */
+/* Kernels by hand, in the host ABI of runtime/program/program.h; built into a
+ * shared object without externals. */
 #include <stdint.h>
 
 #define KERNEL __attribute__((visibility("default")))
 typedef int64_t i64;
 enum { kColumns = 16 };
 
-/* out[r, c] = a[r, c] + b[r, c]; by way of the scratch row, so that shared scratch would show */
+/* out[r, c] = a[r, c] + b[r, c]; by way of the scratch row, so that shared
+ * scratch would show */
 KERNEL void add_rows(void *const *args, i64 begin, i64 end, void *scratch) {
   const float *a = args[0], *b = args[1];
   float *out = args[2], *row = scratch;

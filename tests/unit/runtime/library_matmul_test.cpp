@@ -11,12 +11,14 @@ using namespace lockstitch::testing;
 
 namespace {
 
-constexpr ElementType kTypes[] = {ElementType::F32, ElementType::F64, ElementType::F16, ElementType::BF16,
-                                  ElementType::I8,  ElementType::U8,  ElementType::I16, ElementType::U16,
-                                  ElementType::I32, ElementType::U32, ElementType::I64, ElementType::U64};
+constexpr ElementType kTypes[] = {
+    ElementType::F32, ElementType::F64, ElementType::F16, ElementType::BF16,
+    ElementType::I8,  ElementType::U8,  ElementType::I16, ElementType::U16,
+    ElementType::I32, ElementType::U32, ElementType::I64, ElementType::U64};
 
 /// A dense batch x m x k times batch x k x n.
-LibraryCall dense(ElementType type, std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k) {
+LibraryCall dense(ElementType type, std::vector<int64_t> batch, int64_t m,
+                  int64_t n, int64_t k) {
   LibraryCall call;
   call.matmul.type = type;
   call.matmul.batch = batch;
@@ -52,12 +54,18 @@ void transpose(StridedView &view, int64_t rows) {
 TEST(LibraryMatMul, AllTypesAtOddSizes) {
   uint32_t seed = 1;
   for (ElementType type : kTypes)
-    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {3, 5, 7}, {1, 33, 31}, {31, 1, 33}, {17, 16, 1}, {64, 48, 65}})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                           {3, 5, 7},
+                           {1, 33, 31},
+                           {31, 1, 33},
+                           {17, 16, 1},
+                           {64, 48, 65}})
       checkEverywhere(dense(type, {}, m, n, k), ++seed);
 }
 
 TEST(LibraryMatMul, EmptySizes) {
-  for (ElementType type : {ElementType::F32, ElementType::F16, ElementType::I32}) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::I32}) {
     checkEverywhere(dense(type, {}, 3, 4, 0), 1); // all zeros
     checkEverywhere(dense(type, {}, 0, 4, 2), 1);
     checkEverywhere(dense(type, {}, 3, 0, 2), 1);
@@ -77,7 +85,8 @@ TEST(LibraryMatMul, LargerThanOneTile) {
 }
 
 TEST(LibraryMatMul, EveryTransposition) {
-  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::F16, ElementType::I8, ElementType::I32})
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::F16,
+                           ElementType::I8, ElementType::I32})
     for (int which = 0; which < 16; ++which) {
       LibraryCall call = dense(type, {2}, 13, 18, 9);
       if (which & 1)
@@ -93,7 +102,8 @@ TEST(LibraryMatMul, EveryTransposition) {
 
 TEST(LibraryMatMul, TransposedVectors) {
   // One row or one column: strides of that dimension may be anything.
-  for (auto [m, n, k] : {std::array<int64_t, 3>{1, 9, 6}, {9, 1, 6}, {9, 6, 1}, {1, 1, 6}})
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{1, 9, 6}, {9, 1, 6}, {9, 6, 1}, {1, 1, 6}})
     for (int which = 0; which < 8; ++which) {
       LibraryCall call = dense(ElementType::F32, {}, m, n, k);
       if (which & 1)
@@ -107,7 +117,8 @@ TEST(LibraryMatMul, TransposedVectors) {
 }
 
 TEST(LibraryMatMul, OffsetsAndGapsBetweenRows) {
-  for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::U8}) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::BF16, ElementType::U8}) {
     LibraryCall call = dense(type, {3}, 7, 10, 6);
     call.matmul.a = {5, {200, 11, 1}};
     call.matmul.b = {1, {100, 16, 1}};
@@ -121,7 +132,8 @@ TEST(LibraryMatMul, OffsetsAndGapsBetweenRows) {
 }
 
 TEST(LibraryMatMul, SplitHeadsWithoutACopy) {
-  // q, k, v interleaved in one tensor [tokens, 3, heads, width]; scores = q k^T per head, laid out [tokens, heads, tokens].
+  // q, k, v interleaved in one tensor [tokens, 3, heads, width]; scores = q k^T
+  // per head, laid out [tokens, heads, tokens].
   int64_t tokens = 10, heads = 3, width = 8, row = 3 * heads * width;
   LibraryCall call = dense(ElementType::F32, {heads}, tokens, tokens, width);
   call.matmul.a = {0, {width, row, 1}};
@@ -131,9 +143,11 @@ TEST(LibraryMatMul, SplitHeadsWithoutACopy) {
 }
 
 TEST(LibraryMatMul, BroadcastBatches) {
-  for (ElementType type : {ElementType::F32, ElementType::F16, ElementType::I16}) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::I16}) {
     LibraryCall call = dense(type, {2, 3}, 5, 6, 4);
-    call.matmul.b.strides = {0, 0, 6, 1}; // one right-hand side: batches become rows
+    call.matmul.b.strides = {0, 0, 6,
+                             1}; // one right-hand side: batches become rows
     checkEverywhere(call, 10);
     call.matmul.b.strides = {24, 0, 6, 1};
     checkEverywhere(call, 11);
@@ -161,7 +175,8 @@ TEST(LibraryMatMul, BroadcastRowsAndColumnsOfOperands) {
 
 TEST(LibraryMatMul, AlphaBetaAndC) {
   for (ElementType type : kTypes)
-    for (auto [alpha, beta] : {std::pair<float, float>{1, 1}, {2, -1}, {-3, 0}, {0, 2}}) {
+    for (auto [alpha, beta] :
+         {std::pair<float, float>{1, 1}, {2, -1}, {-3, 0}, {0, 2}}) {
       LibraryCall call = dense(type, {2}, 6, 9, 5);
       call.matmul.alpha = alpha;
       call.matmul.beta = beta;
@@ -174,9 +189,11 @@ TEST(LibraryMatMul, AlphaBetaAndC) {
 }
 
 TEST(LibraryMatMul, RoundsOnce) {
-  // 2048 + 1 + 1 in f16: rounding after each addition would give 2048, once at the end gives 2050.
+  // 2048 + 1 + 1 in f16: rounding after each addition would give 2048, once at
+  // the end gives 2050.
   LibraryCall call = dense(ElementType::F16, {}, 1, 1, 3);
-  Buffer a(ElementType::F16, 3), b(ElementType::F16, 3), result(ElementType::F16, 1);
+  Buffer a(ElementType::F16, 3), b(ElementType::F16, 3),
+      result(ElementType::F16, 1);
   a.set(0, 2048);
   a.set(1, 1);
   a.set(2, 1);
@@ -190,7 +207,8 @@ TEST(LibraryMatMul, RoundsOnce) {
 }
 
 TEST(LibraryMatMul, ThreadsDoNotChangeABit) {
-  for (LibraryOptions::Backend backend : {LibraryOptions::Backend::Best, LibraryOptions::Backend::Eigen}) {
+  for (LibraryOptions::Backend backend :
+       {LibraryOptions::Backend::Best, LibraryOptions::Backend::Eigen}) {
     LibraryCall call = dense(ElementType::F32, {}, 333, 517, 301);
     auto prepared = prepareLibraryCall(call, "test", {backend, 4});
     Buffer a(ElementType::F32, 333 * 301), b(ElementType::F32, 301 * 517);
@@ -212,11 +230,14 @@ TEST(LibraryMatMul, ThreadsDoNotChangeABit) {
 TEST(LibraryMatMul, RandomLayouts) {
   std::mt19937 random(5);
   for (int i = 0; i < 150; ++i) {
-    auto size = [&](int most) { return 1 + static_cast<int64_t>(random() % most); };
+    auto size = [&](int most) {
+      return 1 + static_cast<int64_t>(random() % most);
+    };
     std::vector<int64_t> batch(random() % 3);
     for (int64_t &extent : batch)
       extent = size(3);
-    LibraryCall call = dense(kTypes[random() % 12], batch, size(40), size(40), size(40));
+    LibraryCall call =
+        dense(kTypes[random() % 12], batch, size(40), size(40), size(40));
     MatMulCall &m = call.matmul;
     if (random() % 2)
       transpose(m.a, m.m);
@@ -237,49 +258,68 @@ TEST(LibraryMatMul, RandomLayouts) {
     m.hasC = random() % 2;
     m.alpha = static_cast<float>(random() % 4);
     m.beta = static_cast<float>(random() % 3);
-    EXPECT_EQ(checkCall(call, {LibraryOptions::Backend::Best, 4}, 2, i, false), "") << i;
-    EXPECT_EQ(checkCall(call, {LibraryOptions::Backend::Eigen, 1 + static_cast<int>(random() % 4)}, 1, i, false), "") << i;
+    EXPECT_EQ(checkCall(call, {LibraryOptions::Backend::Best, 4}, 2, i, false),
+              "")
+        << i;
+    EXPECT_EQ(checkCall(call,
+                        {LibraryOptions::Backend::Eigen,
+                         1 + static_cast<int>(random() % 4)},
+                        1, i, false),
+              "")
+        << i;
   }
 }
 
 // --- One test per message ---
 
-std::string refusal(const LibraryCall &call) { return text(prepareLibraryCall(call, "step")); }
+std::string refusal(const LibraryCall &call) {
+  return text(prepareLibraryCall(call, "step"));
+}
 
 TEST(LibraryMatMul, RefusesBool) {
-  EXPECT_EQ(refusal(dense(ElementType::Bool, {}, 1, 1, 1)), "library call step: a product of bool matrices is not a library call");
+  EXPECT_EQ(
+      refusal(dense(ElementType::Bool, {}, 1, 1, 1)),
+      "library call step: a product of bool matrices is not a library call");
 }
 
 TEST(LibraryMatMul, RefusesContradictions) {
   LibraryCall call = dense(ElementType::F32, {}, 2, 2, 2);
   call.matmul.b.strides.pop_back();
-  EXPECT_EQ(refusal(call), "library call step: the product's sizes contradict each other or overflow (operand 1)");
+  EXPECT_EQ(refusal(call), "library call step: the product's sizes contradict "
+                           "each other or overflow (operand 1)");
 }
 
 TEST(LibraryMatMul, RefusesFractionsOfIntegers) {
   LibraryCall call = dense(ElementType::I32, {}, 2, 2, 2);
   call.matmul.alpha = 0.5f;
-  EXPECT_EQ(refusal(call), "library call step: a product of integers with a factor that is not an integer (0.500000)");
+  EXPECT_EQ(refusal(call), "library call step: a product of integers with a "
+                           "factor that is not an integer (0.500000)");
 }
 
 TEST(LibraryMatMul, RefusesAResultOverItself) {
   LibraryCall call = dense(ElementType::F32, {3}, 2, 2, 2);
   call.matmul.result.strides[0] = 0;
-  EXPECT_EQ(refusal(call), "library call step: the product's result has a stride of 0");
+  EXPECT_EQ(refusal(call),
+            "library call step: the product's result has a stride of 0");
 }
 
 TEST(LibraryMatMul, RefusesWhatNoMemoryHolds) {
-  LibraryCall call = dense(ElementType::F32, {}, int64_t{1} << 40, 1, int64_t{1} << 20);
-  call.matmul.a.strides = {0, 1}; // a broadcast row takes little memory, its packed copy would not
+  LibraryCall call =
+      dense(ElementType::F32, {}, int64_t{1} << 40, 1, int64_t{1} << 20);
+  call.matmul.a.strides = {
+      0, 1}; // a broadcast row takes little memory, its packed copy would not
   call.matmul.result.strides = {1, 1};
   EXPECT_EQ(refusal(call), "library call step: the product is too large");
 }
 
 TEST(LibraryMatMul, OneDnnTakesNoIntegers) {
   LibraryCall call = dense(ElementType::I32, {}, 2, 2, 2);
-  std::optional<std::string> reason = libraryRefusal(call, LibraryOptions::Backend::OneDnn);
+  std::optional<std::string> reason =
+      libraryRefusal(call, LibraryOptions::Backend::OneDnn);
   ASSERT_TRUE(reason);
-  EXPECT_THAT(*reason, ::testing::AnyOf("onednn is used for f32, f16 and bf16 only", "onednn was not found when this was built"));
+  EXPECT_THAT(*reason,
+              ::testing::AnyOf("onednn is used for f32, f16 and bf16 only",
+                               "onednn was not found when this was built"));
 }
 
 } // namespace

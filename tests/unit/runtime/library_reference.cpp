@@ -17,20 +17,23 @@ template <typename T> T read(const std::byte *bytes) {
   return value;
 }
 
-/// Element offsets of operand `index` at a position of the result's (or the product's) index space.
+/// Element offsets of operand `index` at a position of the result's (or the
+/// product's) index space.
 struct Value {
-  double real = 0;      // floating-point types
-  double magnitude = 0; // sum of absolute values: what rounding errors are relative to
+  double real = 0; // floating-point types
+  double magnitude =
+      0; // sum of absolute values: what rounding errors are relative to
   uint64_t integer = 0; // integers, modulo 2^64
 };
 
-Value matmulElement(const MatMulCall &call, const std::vector<Buffer> &operands, const std::vector<int64_t> &batch, int64_t i,
-                    int64_t j) {
+Value matmulElement(const MatMulCall &call, const std::vector<Buffer> &operands,
+                    const std::vector<int64_t> &batch, int64_t i, int64_t j) {
   auto offset = [&](const StridedView &view, int64_t row, int64_t column) {
     int64_t at = view.offset;
     for (size_t d = 0; d < batch.size(); ++d)
       at += batch[d] * view.strides[d];
-    return at + row * view.strides[batch.size()] + column * view.strides[batch.size() + 1];
+    return at + row * view.strides[batch.size()] +
+           column * view.strides[batch.size() + 1];
   };
   Value value;
   for (int64_t k = 0; k < call.k; ++k) {
@@ -52,15 +55,17 @@ Value matmulElement(const MatMulCall &call, const std::vector<Buffer> &operands,
       value.real += call.beta * operands[2].at(c);
       value.magnitude += std::fabs(call.beta * operands[2].at(c));
     } else {
-      value.integer += static_cast<uint64_t>(static_cast<int64_t>(call.beta)) * operands[2].integerAt(c);
+      value.integer += static_cast<uint64_t>(static_cast<int64_t>(call.beta)) *
+                       operands[2].integerAt(c);
     }
   }
   return value;
 }
 
-Value convElement(const ConvCall &call, const std::vector<Buffer> &operands, int64_t n, int64_t m,
-                  const std::vector<int64_t> &position) {
-  int64_t channels = call.inputChannels / call.group, group = m / (call.outputChannels / call.group);
+Value convElement(const ConvCall &call, const std::vector<Buffer> &operands,
+                  int64_t n, int64_t m, const std::vector<int64_t> &position) {
+  int64_t channels = call.inputChannels / call.group,
+          group = m / (call.outputChannels / call.group);
   size_t rank = position.size();
   std::vector<int64_t> tap(rank, 0);
   int64_t taps = 1;
@@ -75,7 +80,8 @@ Value convElement(const ConvCall &call, const std::vector<Buffer> &operands, int
       int64_t input = n * call.inputChannels + group * channels + c;
       bool inside = true;
       for (size_t d = 0; d < rank; ++d) {
-        int64_t at = position[d] * call.strides[d] + tap[d] * call.dilations[d] - call.padsBegin[d];
+        int64_t at = position[d] * call.strides[d] +
+                     tap[d] * call.dilations[d] - call.padsBegin[d];
         inside &= at >= 0 && at < call.inputSpatial[d];
         input = input * call.inputSpatial[d] + at;
       }
@@ -87,7 +93,8 @@ Value convElement(const ConvCall &call, const std::vector<Buffer> &operands, int
         value.real += term;
         value.magnitude += std::fabs(term);
       } else {
-        value.integer += operands[0].integerAt(input) * operands[1].integerAt(filter);
+        value.integer +=
+            operands[0].integerAt(input) * operands[1].integerAt(filter);
       }
     }
   if (call.hasBias) {
@@ -99,8 +106,12 @@ Value convElement(const ConvCall &call, const std::vector<Buffer> &operands, int
 }
 
 /// Calls visit(result offset, value) for every element of the result.
-template <typename Visit> void expected(const LibraryCall &call, const std::vector<Buffer> &operands, Visit visit) {
-  std::vector<int64_t> extents = call.kind == LibraryCall::Kind::MatMul ? call.matmul.batch : call.conv.outputSpatial;
+template <typename Visit>
+void expected(const LibraryCall &call, const std::vector<Buffer> &operands,
+              Visit visit) {
+  std::vector<int64_t> extents = call.kind == LibraryCall::Kind::MatMul
+                                     ? call.matmul.batch
+                                     : call.conv.outputSpatial;
   int64_t count = 1;
   for (int64_t extent : extents)
     count *= extent;
@@ -113,7 +124,8 @@ template <typename Visit> void expected(const LibraryCall &call, const std::vect
       const MatMulCall &m = call.matmul;
       for (int64_t i = 0; i < m.m; ++i)
         for (int64_t j = 0; j < m.n; ++j) {
-          int64_t at = m.result.offset + i * m.result.strides[index.size()] + j * m.result.strides[index.size() + 1];
+          int64_t at = m.result.offset + i * m.result.strides[index.size()] +
+                       j * m.result.strides[index.size() + 1];
           for (size_t d = 0; d < index.size(); ++d)
             at += index[d] * m.result.strides[d];
           visit(at, matmulElement(m, operands, index, i, j));
@@ -121,12 +133,14 @@ template <typename Visit> void expected(const LibraryCall &call, const std::vect
     } else {
       for (int64_t n = 0; n < call.conv.batch; ++n)
         for (int64_t m = 0; m < call.conv.outputChannels; ++m)
-          visit((n * call.conv.outputChannels + m) * count + flat, convElement(call.conv, operands, n, m, index));
+          visit((n * call.conv.outputChannels + m) * count + flat,
+                convElement(call.conv, operands, n, m, index));
     }
   }
 }
 
-/// Operands and what must come out, computed once for all the ways in which a call is run.
+/// Operands and what must come out, computed once for all the ways in which a
+/// call is run.
 struct Expectation {
   LibraryCall call;
   uint32_t seed = 0;
@@ -135,7 +149,8 @@ struct Expectation {
   std::vector<std::pair<int64_t, Value>> values;
 };
 
-const Expectation &expectation(const LibraryCall &call, uint32_t seed, bool fraction) {
+const Expectation &expectation(const LibraryCall &call, uint32_t seed,
+                               bool fraction) {
   static Expectation last[2];
   Expectation &e = last[fraction];
   if (!e.operands.empty() && e.call == call && e.seed == seed)
@@ -143,16 +158,20 @@ const Expectation &expectation(const LibraryCall &call, uint32_t seed, bool frac
   e = {call, seed, fraction, {}, {}};
   for (size_t i = 0; i + 1 < operandCount(call); ++i) {
     ElementType type = operandType(call);
-    e.operands.emplace_back(type, operandBytes(call, i) / static_cast<int64_t>(byteSize(type)));
+    e.operands.emplace_back(type, operandBytes(call, i) /
+                                      static_cast<int64_t>(byteSize(type)));
     e.operands.back().fill(seed + static_cast<uint32_t>(i), fraction);
   }
-  expected(call, e.operands, [&](int64_t at, const Value &value) { e.values.emplace_back(at, value); });
+  expected(call, e.operands, [&](int64_t at, const Value &value) {
+    e.values.emplace_back(at, value);
+  });
   return e;
 }
 
 } // namespace
 
-Buffer::Buffer(ElementType type, int64_t elements) : type(type), bytes(elements * byteSize(type)) {}
+Buffer::Buffer(ElementType type, int64_t elements)
+    : type(type), bytes(elements * byteSize(type)) {}
 
 double Buffer::at(int64_t index) const {
   const std::byte *from = &bytes.at(index * byteSize(type));
@@ -210,7 +229,8 @@ void Buffer::set(int64_t index, double value) {
 
 void Buffer::fill(uint32_t seed, bool fraction) {
   std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < static_cast<int64_t>(bytes.size() / byteSize(type)); ++i) {
+  for (int64_t i = 0; i < static_cast<int64_t>(bytes.size() / byteSize(type));
+       ++i) {
     if (!isFloat(type))
       setInteger(i, random());
     else if (fraction)
@@ -221,28 +241,33 @@ void Buffer::fill(uint32_t seed, bool fraction) {
 }
 
 void Buffer::poison() {
-  for (int64_t i = 0; i < static_cast<int64_t>(bytes.size() / byteSize(type)); ++i)
+  for (int64_t i = 0; i < static_cast<int64_t>(bytes.size() / byteSize(type));
+       ++i)
     isFloat(type) ? set(i, NAN) : setInteger(i, 0x5a5a5a5a5a5a5a5a);
 }
 
-std::string checkCall(const LibraryCall &call, const LibraryOptions &options, int threads, uint32_t seed, bool fraction) {
+std::string checkCall(const LibraryCall &call, const LibraryOptions &options,
+                      int threads, uint32_t seed, bool fraction) {
   auto prepared = prepareLibraryCall(call, "test", options);
   if (!prepared.ok())
     return prepared.error().messages[0].reason;
   ElementType type = operandType(call);
   const Expectation &wanted = expectation(call, seed, fraction);
   std::vector<Buffer> operands = wanted.operands;
-  operands.emplace_back(type, operandBytes(call, operands.size()) / static_cast<int64_t>(byteSize(type)));
+  operands.emplace_back(type, operandBytes(call, operands.size()) /
+                                  static_cast<int64_t>(byteSize(type)));
   Buffer &result = operands.back();
   result.poison();
   std::vector<std::byte> before = result.bytes;
   std::vector<std::byte *> args;
   for (Buffer &operand : operands)
     args.push_back(operand.bytes.data());
-  // Exactly as much scratch as was asked for, so that the sanitizer sees any byte beyond, and full of NaNs.
+  // Exactly as much scratch as was asked for, so that the sanitizer sees any
+  // byte beyond, and full of NaNs.
   int64_t scratchBytes = (*prepared)->scratchBytes(threads);
   std::unique_ptr<std::byte[], void (*)(std::byte *)> scratch(
-      static_cast<std::byte *>(std::aligned_alloc(64, (std::max<int64_t>(scratchBytes, 1) + 63) / 64 * 64)),
+      static_cast<std::byte *>(std::aligned_alloc(
+          64, (std::max<int64_t>(scratchBytes, 1) + 63) / 64 * 64)),
       [](std::byte *memory) { std::free(memory); });
   std::memset(scratch.get(), 0xff, scratchBytes);
   ThreadPool pool(threads);
@@ -262,18 +287,28 @@ std::string checkCall(const LibraryCall &call, const LibraryOptions &options, in
       one.set(0, value.real);
       same = one.at(0) == result.at(at);
     } else {
-      double unit = type == ElementType::F64 ? 1e-14 : type == ElementType::F32 ? 2e-6 : type == ElementType::F16 ? 1e-3 : 8e-3;
-      same = std::fabs(result.at(at) - value.real) <= unit * (value.magnitude + 1e-3);
+      double unit = type == ElementType::F64   ? 1e-14
+                    : type == ElementType::F32 ? 2e-6
+                    : type == ElementType::F16 ? 1e-3
+                                               : 8e-3;
+      same = std::fabs(result.at(at) - value.real) <=
+             unit * (value.magnitude + 1e-3);
     }
     if (!same && difference.empty())
-      difference = "element " + std::to_string(at) + " is " + std::to_string(result.at(at)) + " instead of " +
-                   (isFloat(type) ? std::to_string(value.real) : std::to_string(static_cast<int64_t>(value.integer))) + " (" +
-                   (*prepared)->implementation() + ", " + std::to_string(threads) + " threads)";
+      difference = "element " + std::to_string(at) + " is " +
+                   std::to_string(result.at(at)) + " instead of " +
+                   (isFloat(type)
+                        ? std::to_string(value.real)
+                        : std::to_string(static_cast<int64_t>(value.integer))) +
+                   " (" + (*prepared)->implementation() + ", " +
+                   std::to_string(threads) + " threads)";
   }
   for (size_t i = 0; i < written.size(); ++i)
     if (!written[i] && difference.empty() &&
-        std::memcmp(&before[i * byteSize(type)], &result.bytes[i * byteSize(type)], byteSize(type)) != 0)
-      difference = "element " + std::to_string(i) + " between the results was written";
+        std::memcmp(&before[i * byteSize(type)],
+                    &result.bytes[i * byteSize(type)], byteSize(type)) != 0)
+      difference =
+          "element " + std::to_string(i) + " between the results was written";
   return difference;
 }
 

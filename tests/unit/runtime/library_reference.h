@@ -1,4 +1,5 @@
-// Products and convolutions as plain loops in long double or wide integers: what the libraries are compared with.
+// Products and convolutions as plain loops in long double or wide integers:
+// what the libraries are compared with.
 #ifndef LOCKSTITCH_TESTS_UNIT_RUNTIME_LIBRARY_REFERENCE_H
 #define LOCKSTITCH_TESTS_UNIT_RUNTIME_LIBRARY_REFERENCE_H
 
@@ -10,8 +11,10 @@
 
 namespace lockstitch::testing {
 
-/// A buffer of elements of one type. Values are small integers and halves, so that every sum in these tests is exact in the
-/// accumulator and results can be compared bit for bit; `fraction` values are arbitrary ones, compared with a tolerance.
+/// A buffer of elements of one type. Values are small integers and halves, so
+/// that every sum in these tests is exact in the accumulator and results can be
+/// compared bit for bit; `fraction` values are arbitrary ones, compared with a
+/// tolerance.
 struct Buffer {
   ElementType type = ElementType::F32;
   std::vector<std::byte> bytes;
@@ -25,11 +28,15 @@ struct Buffer {
   void set(int64_t index, double value);
 };
 
-/// Buffers for the operands of a call, filled, and one for the result, poisoned; runs the call with this many threads and
-/// returns "" if all elements of the result are right and none between them was touched, else the first difference.
-std::string checkCall(const LibraryCall &call, const LibraryOptions &options, int threads, uint32_t seed, bool fraction);
+/// Buffers for the operands of a call, filled, and one for the result,
+/// poisoned; runs the call with this many threads and returns "" if all
+/// elements of the result are right and none between them was touched, else the
+/// first difference.
+std::string checkCall(const LibraryCall &call, const LibraryOptions &options,
+                      int threads, uint32_t seed, bool fraction);
 
-/// The same with exact values on every backend, several numbers of threads, and (f32, f64) with fractions too.
+/// The same with exact values on every backend, several numbers of threads, and
+/// (f32, f64) with fractions too.
 void checkEverywhere(const LibraryCall &call, uint32_t seed);
 
 } // namespace lockstitch::testing

@@ -13,7 +13,8 @@ TEST(Memory, IsAlignedAndCounted) {
   {
     auto first = budget->allocate(100, "a"), second = budget->allocate(1, "b");
     ASSERT_TRUE(first.ok() && second.ok());
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(first->address()) % kMemoryAlignment, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(first->address()) % kMemoryAlignment,
+              0u);
     EXPECT_EQ(first->bytes(), 100);
     EXPECT_EQ(budget->inUse(), 101);
   }
@@ -45,15 +46,19 @@ TEST(Memory, StopsAtTheCap) {
   auto second = budget->allocate(401, "the second");
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().kind, ErrorKind::DeviceFailed);
-  EXPECT_EQ(text(second), "memory for the second: 401 bytes are needed, but of the memory cap of 1000 bytes 600 are in use (raise "
-                          "the memory cap, or use fewer execution contexts or a smaller batch)");
+  EXPECT_EQ(
+      text(second),
+      "memory for the second: 401 bytes are needed, but of the memory cap of "
+      "1000 bytes 600 are in use (raise "
+      "the memory cap, or use fewer execution contexts or a smaller batch)");
   EXPECT_TRUE(budget->allocate(400, "third").ok());
   EXPECT_EQ(budget->inUse(), 600);
 }
 
 TEST(Memory, RefusesImpossibleSizes) {
   auto budget = MemoryBudget::create(0, nullptr);
-  EXPECT_EQ(text(budget->allocate(-1, "x")), "memory for x: a size of -1 bytes is out of range");
+  EXPECT_EQ(text(budget->allocate(-1, "x")),
+            "memory for x: a size of -1 bytes is out of range");
 }
 
 } // namespace

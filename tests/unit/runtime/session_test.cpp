@@ -12,14 +12,20 @@ using ::testing::HasSubstr;
 
 namespace {
 
-std::shared_ptr<const Session> open(Program program, SessionOptions options = {.device = DeviceKind::Host, .threads = 2}) {
-  auto session = Session::create(std::make_shared<const Program>(std::move(program)), options);
+std::shared_ptr<const Session>
+open(Program program,
+     SessionOptions options = {.device = DeviceKind::Host, .threads = 2}) {
+  auto session = Session::create(
+      std::make_shared<const Program>(std::move(program)), options);
   EXPECT_TRUE(session.ok()) << text(session);
   return session.ok() ? *session : nullptr;
 }
 
-std::string whyNot(Program program, SessionOptions options = {.device = DeviceKind::Host, .threads = 1}) {
-  return text(Session::create(std::make_shared<const Program>(std::move(program)), options));
+std::string whyNot(Program program,
+                   SessionOptions options = {.device = DeviceKind::Host,
+                                             .threads = 1}) {
+  return text(Session::create(
+      std::make_shared<const Program>(std::move(program)), options));
 }
 
 /// Memory whose address is `offset` bytes past a multiple of 64.
@@ -35,8 +41,10 @@ struct Unaligned {
 float xAt(int64_t i) { return static_cast<float>(i % 31) - 5; }
 float yAt(int64_t i) { return 2 * (xAt(i) + static_cast<float>(i % 7)); }
 
-/// Runs addAndDouble with buffers that are `inOffset` and `outOffset` bytes off their alignment, and compares.
-void expectRight(ExecutionContext &context, int64_t rows, size_t inOffset, size_t outOffset) {
+/// Runs addAndDouble with buffers that are `inOffset` and `outOffset` bytes off
+/// their alignment, and compares.
+void expectRight(ExecutionContext &context, int64_t rows, size_t inOffset,
+                 size_t outOffset) {
   int64_t elements = rows * 16;
   Unaligned x(elements * 4, inOffset), y(elements * 4, outOffset);
   for (int64_t i = 0; i < elements; ++i) {
@@ -56,7 +64,8 @@ void expectRight(ExecutionContext &context, int64_t rows, size_t inOffset, size_
 
 TEST(Session, RunsKernelsOverArenaAndConstants) {
   for (int threads : {1, 2, 5}) {
-    auto session = open(addAndDouble(1000), {.device = DeviceKind::Host, .threads = threads});
+    auto session = open(addAndDouble(1000),
+                        {.device = DeviceKind::Host, .threads = threads});
     auto context = session->createContext();
     ASSERT_TRUE(context.ok()) << text(context);
     for (int run = 0; run < 3; ++run)
@@ -73,9 +82,12 @@ TEST(Session, TakesBuffersOfAnyAlignment) {
 
 TEST(Session, CopiesUnalignedConstants) {
   Program program = addAndDouble(33);
-  auto bytes = std::make_shared<Unaligned>(program.constants[0].bytes.size(), 3);
-  std::memcpy(bytes->data, program.constants[0].bytes.data(), program.constants[0].bytes.size());
-  program.constants[0] = {{bytes->data, program.constants[0].bytes.size()}, bytes};
+  auto bytes =
+      std::make_shared<Unaligned>(program.constants[0].bytes.size(), 3);
+  std::memcpy(bytes->data, program.constants[0].bytes.data(),
+              program.constants[0].bytes.size());
+  program.constants[0] = {{bytes->data, program.constants[0].bytes.size()},
+                          bytes};
   // A kernel that tells whether it was given aligned memory.
   TargetProgram &target = program.targets[0];
   KernelCode check = target.kernels[0];
@@ -94,7 +106,8 @@ TEST(Session, CopiesUnalignedConstants) {
   std::vector<float> y(33 * 16);
   std::vector<int32_t> aligned(33);
   TensorView in{ElementType::F32, {33, 16}, x.data};
-  MutableTensorView outs[] = {{ElementType::F32, {33, 16}, y.data()}, {ElementType::I32, {33}, aligned.data()}};
+  MutableTensorView outs[] = {{ElementType::F32, {33, 16}, y.data()},
+                              {ElementType::I32, {33}, aligned.data()}};
   Status status = (*context)->run({&in, 1}, outs);
   ASSERT_TRUE(status.ok()) << text(status);
   EXPECT_THAT(aligned, ::testing::Each(1));
@@ -102,7 +115,8 @@ TEST(Session, CopiesUnalignedConstants) {
 
 TEST(Session, ContextsRunAtTheSameTime) {
   for (int threads : {1, 2}) {
-    auto session = open(addAndDouble(500), {.device = DeviceKind::Host, .threads = threads});
+    auto session = open(addAndDouble(500),
+                        {.device = DeviceKind::Host, .threads = threads});
     std::vector<std::thread> users;
     for (int user = 0; user < 4; ++user)
       users.emplace_back([&] {
@@ -178,7 +192,9 @@ TEST(Session, CopiesOutputsThatAreInputsConstantsOrArena) {
   std::vector<int64_t> shape{4, 16};
   for (const char *name : {"x_again", "bias_again", "sum", "y_again"})
     program.outputs.push_back({name, ElementType::F32, shape});
-  program.targets[0].outputs = {output(0, bytes), input(0, bytes), constant(0, bytes), arena(0, bytes), output(0, bytes)};
+  program.targets[0].outputs = {output(0, bytes), input(0, bytes),
+                                constant(0, bytes), arena(0, bytes),
+                                output(0, bytes)};
   auto session = open(std::move(program));
   auto context = session->createContext();
   std::vector<float> x(64), y[5];
@@ -212,8 +228,10 @@ TEST(Session, RunsCopiesAndLibraryCalls) {
   copy.kind = Step::Kind::Copy;
   copy.args = {input(0, 16), arena(256, 16)};
   product.kind = Step::Kind::Library;
-  product.library.matmul.m = product.library.matmul.n = product.library.matmul.k = 2;
-  product.library.matmul.a.strides = product.library.matmul.b.strides = product.library.matmul.result.strides = {2, 1};
+  product.library.matmul.m = product.library.matmul.n =
+      product.library.matmul.k = 2;
+  product.library.matmul.a.strides = product.library.matmul.b.strides =
+      product.library.matmul.result.strides = {2, 1};
   product.args = {arena(256, 16), input(0, 16), output(0, 16)};
   target.steps = {copy, product};
   target.arenaBytes = 512;
@@ -241,7 +259,9 @@ TEST(Session, TakesNoElementsAtAll) {
 TEST(Session, KeepsObjectsInAFolder) {
   std::string folder = ::testing::TempDir();
   for (int time = 0; time < 2; ++time) { // the second time the file is there
-    auto session = open(addAndDouble(3), {.device = DeviceKind::Host, .threads = 1, .objectFolder = folder});
+    auto session = open(
+        addAndDouble(3),
+        {.device = DeviceKind::Host, .threads = 1, .objectFolder = folder});
     auto context = session->createContext();
     expectRight(**context, 3, 0, 0);
   }
@@ -263,7 +283,9 @@ TEST(Session, UsesTheCallersAllocator) {
   };
   auto allocator = std::make_shared<Counting>();
   {
-    auto session = open(addAndDouble(10), {.device = DeviceKind::Host, .threads = 1, .allocator = allocator});
+    auto session = open(
+        addAndDouble(10),
+        {.device = DeviceKind::Host, .threads = 1, .allocator = allocator});
     auto context = session->createContext();
     expectRight(**context, 10, 4, 4);
     EXPECT_GT(allocator->calls, 2);
@@ -274,8 +296,11 @@ TEST(Session, UsesTheCallersAllocator) {
 // --- One test per message ---
 
 struct SessionRefuses : ::testing::Test {
-  SessionRefuses() : session(open(addAndDouble(2))), context(std::move(*session->createContext())), x(32), y(32) {}
-  std::string run(std::vector<TensorView> inputs, std::vector<MutableTensorView> outputs) {
+  SessionRefuses()
+      : session(open(addAndDouble(2))),
+        context(std::move(*session->createContext())), x(32), y(32) {}
+  std::string run(std::vector<TensorView> inputs,
+                  std::vector<MutableTensorView> outputs) {
     return text(context->run(inputs, outputs));
   }
   std::shared_ptr<const Session> session;
@@ -286,31 +311,38 @@ struct SessionRefuses : ::testing::Test {
 };
 
 TEST_F(SessionRefuses, AnotherNumberOfInputs) {
-  EXPECT_EQ(run({}, {goodOut}), "inputs: the program has 1, got 0 (the program's inputs are: x f32[2x16])");
+  EXPECT_EQ(run({}, {goodOut}), "inputs: the program has 1, got 0 (the "
+                                "program's inputs are: x f32[2x16])");
 }
 
 TEST_F(SessionRefuses, AnotherNumberOfOutputs) {
-  EXPECT_EQ(run({goodIn}, {goodOut, goodOut}), "outputs: the program has 1, got 2 (the program's outputs are: y f32[2x16])");
+  EXPECT_EQ(run({goodIn}, {goodOut, goodOut}),
+            "outputs: the program has 1, got 2 (the program's outputs are: y "
+            "f32[2x16])");
 }
 
 TEST_F(SessionRefuses, AnotherShape) {
   EXPECT_EQ(run({{ElementType::F32, {2, 4}, x.data()}}, {goodOut}),
-            "input 'x': the program was compiled for x f32[2x16], got f32[2x4] (the program's inputs are: x f32[2x16])");
+            "input 'x': the program was compiled for x f32[2x16], got f32[2x4] "
+            "(the program's inputs are: x f32[2x16])");
 }
 
 TEST_F(SessionRefuses, AnotherType) {
   EXPECT_EQ(run({goodIn}, {{ElementType::F64, {2, 16}, y.data()}}),
-            "output 'y': the program was compiled for y f32[2x16], got f64[2x16] (the program's outputs are: y f32[2x16])");
+            "output 'y': the program was compiled for y f32[2x16], got "
+            "f64[2x16] (the program's outputs are: y f32[2x16])");
 }
 
 TEST_F(SessionRefuses, NullData) {
-  EXPECT_EQ(run({{ElementType::F32, {2, 16}, nullptr}}, {goodOut}),
-            "input 'x': its data is null (the program's inputs are: x f32[2x16])");
+  EXPECT_EQ(
+      run({{ElementType::F32, {2, 16}, nullptr}}, {goodOut}),
+      "input 'x': its data is null (the program's inputs are: x f32[2x16])");
 }
 
 TEST_F(SessionRefuses, AnOutputOverAnInput) {
   EXPECT_EQ(run({goodIn}, {{ElementType::F32, {2, 16}, x.data()}}),
-            "output 'y': its memory overlaps that of input 'x' (give every output memory of its own)");
+            "output 'y': its memory overlaps that of input 'x' (give every "
+            "output memory of its own)");
 }
 
 TEST(SessionErrors, OutputsThatOverlap) {
@@ -321,30 +353,39 @@ TEST(SessionErrors, OutputsThatOverlap) {
   auto context = session->createContext();
   float x[16] = {}, y[16];
   TensorView in{ElementType::F32, {1, 16}, x};
-  MutableTensorView outs[] = {{ElementType::F32, {1, 16}, y}, {ElementType::F32, {1, 16}, y}};
+  MutableTensorView outs[] = {{ElementType::F32, {1, 16}, y},
+                              {ElementType::F32, {1, 16}, y}};
   EXPECT_EQ(text((*context)->run({&in, 1}, outs)),
-            "output 'z': its memory overlaps that of output 'y' (give every output memory of its own)");
+            "output 'z': its memory overlaps that of output 'y' (give every "
+            "output memory of its own)");
 }
 
 TEST_F(SessionRefuses, AStreamOnTheHost) {
   int something;
-  EXPECT_EQ(text(context->run({&goodIn, 1}, {&goodOut, 1}, {.stream = {&something}})),
-            "stream: the host has no streams: work runs on the calling thread (pass no stream)");
+  EXPECT_EQ(
+      text(context->run({&goodIn, 1}, {&goodOut, 1}, {.stream = {&something}})),
+      "stream: the host has no streams: work runs on the calling thread (pass "
+      "no stream)");
 }
 
 TEST(SessionErrors, NoSuchTarget) {
-  EXPECT_EQ(whyNot(addAndDouble(1), {.device = DeviceKind::Host, .target = "sm_80"}),
-            "target sm_80: the program has host (choose one of them, or compile the model with --target sm_80)");
+  EXPECT_EQ(
+      whyNot(addAndDouble(1), {.device = DeviceKind::Host, .target = "sm_80"}),
+      "target sm_80: the program has host (choose one of them, or compile the "
+      "model with --target sm_80)");
 }
 
 TEST(SessionErrors, TargetOfAnotherDevice) {
   Program program = addAndDouble(1);
   program.targets[0].target = "sm_90";
   EXPECT_EQ(whyNot(program, {.device = DeviceKind::Host, .target = "sm_90"}),
-            "target sm_90: is not for the host device (run it with --device simulator or --device cuda, or compile for host "
+            "target sm_90: is not for the host device (run it with --device "
+            "simulator or --device cuda, or compile for host "
             "or x86-64-v2/3/4)");
-  EXPECT_THAT(whyNot(program), HasSubstr("device host: none of the program's targets (sm_90) runs on it (compile the model "
-                                         "with --target host)"));
+  EXPECT_THAT(whyNot(program),
+              HasSubstr("device host: none of the program's targets (sm_90) "
+                        "runs on it (compile the model "
+                        "with --target host)"));
 }
 
 TEST(SessionErrors, ObjectForAnotherCpu) {
@@ -352,7 +393,8 @@ TEST(SessionErrors, ObjectForAnotherCpu) {
   program.targets[0].requiredCpu = "futurecpu";
   program.targets[0].requiredFeatures = {"+sse2", "+amx-of-the-future"};
   std::string message = whyNot(program);
-  EXPECT_THAT(message, HasSubstr("target host: the object was compiled for futurecpu; this CPU (x86-64-v"));
+  EXPECT_THAT(message, HasSubstr("target host: the object was compiled for "
+                                 "futurecpu; this CPU (x86-64-v"));
   EXPECT_THAT(message, HasSubstr("lacks amx-of-the-future"));
   EXPECT_THAT(message, HasSubstr("compile the model with --target x86-64-v"));
 }
@@ -369,23 +411,28 @@ TEST(SessionErrors, TakesTheHighestLevelThatFits) {
 TEST(SessionErrors, NotASharedObject) {
   Program program = addAndDouble(1);
   program.targets[0].code = blobOf(std::vector<char>(100, 'x'));
-  EXPECT_THAT(whyNot(program), HasSubstr("host code: the shared object cannot be loaded: "));
+  EXPECT_THAT(whyNot(program),
+              HasSubstr("host code: the shared object cannot be loaded: "));
 }
 
 TEST(SessionErrors, MissingKernel) {
   Program program = addAndDouble(1);
   program.targets[0].kernels[1].symbol = "thrice";
-  EXPECT_EQ(whyNot(program), "target host: the shared object has no kernel 'thrice'");
+  EXPECT_EQ(whyNot(program),
+            "target host: the shared object has no kernel 'thrice'");
 }
 
 TEST(SessionErrors, MemoryCap) {
   Program program = addAndDouble(1000);
-  auto session = open(program, {.device = DeviceKind::Host, .threads = 1, .memoryCap = 10000});
+  auto session = open(
+      program, {.device = DeviceKind::Host, .threads = 1, .memoryCap = 10000});
   auto context = session->createContext();
   ASSERT_FALSE(context.ok());
   EXPECT_EQ(context.error().kind, ErrorKind::DeviceFailed);
-  EXPECT_EQ(text(context), "memory for the arena: 64000 bytes are needed, but of the memory cap of 10000 bytes 0 are in use "
-                           "(raise the memory cap, or use fewer execution contexts or a smaller batch)");
+  EXPECT_EQ(text(context), "memory for the arena: 64000 bytes are needed, but "
+                           "of the memory cap of 10000 bytes 0 are in use "
+                           "(raise the memory cap, or use fewer execution "
+                           "contexts or a smaller batch)");
 }
 
 TEST(SessionErrors, OutOfMemory) {
@@ -393,21 +440,30 @@ TEST(SessionErrors, OutOfMemory) {
     void *allocate(int64_t, size_t) override { return nullptr; }
     void deallocate(void *, int64_t) override {}
   };
-  auto session = open(addAndDouble(1), {.device = DeviceKind::Host, .threads = 1, .allocator = std::make_shared<Empty>()});
-  EXPECT_EQ(text(session->createContext()), "memory for the arena: out of memory: 256 bytes could not be allocated (free "
-                                            "memory, or use a smaller batch)");
+  auto session =
+      open(addAndDouble(1), {.device = DeviceKind::Host,
+                             .threads = 1,
+                             .allocator = std::make_shared<Empty>()});
+  EXPECT_EQ(text(session->createContext()),
+            "memory for the arena: out of memory: 256 bytes could not be "
+            "allocated (free "
+            "memory, or use a smaller batch)");
 }
 
 TEST(SessionErrors, ObjectFolderThatIsNotThere) {
-  EXPECT_EQ(whyNot(addAndDouble(1), {.device = DeviceKind::Host, .objectFolder = "/nowhere/at/all"}),
-            "object folder /nowhere/at/all: the object cannot be written: No such file or directory (name a folder that exists "
+  EXPECT_EQ(whyNot(addAndDouble(1), {.device = DeviceKind::Host,
+                                     .objectFolder = "/nowhere/at/all"}),
+            "object folder /nowhere/at/all: the object cannot be written: No "
+            "such file or directory (name a folder that exists "
             "and can be written)");
 }
 
 TEST(SessionErrors, ProgramThatContradictsItself) {
   Program program = addAndDouble(1);
   program.targets[0].steps[0].args[0].bytes = 100;
-  EXPECT_THAT(whyNot(program), HasSubstr("target host, step 'add': outside its memory of 64 bytes: input 0 [0, +100)"));
+  EXPECT_THAT(whyNot(program),
+              HasSubstr("target host, step 'add': outside its memory of 64 "
+                        "bytes: input 0 [0, +100)"));
 }
 
 TEST(SessionErrors, LibraryCallThatNobodyTakes) {
@@ -417,10 +473,13 @@ TEST(SessionErrors, LibraryCallThatNobodyTakes) {
   step.name = "and";
   step.library.matmul.type = ElementType::Bool;
   step.library.matmul.m = step.library.matmul.n = step.library.matmul.k = 1;
-  step.library.matmul.a.strides = step.library.matmul.b.strides = step.library.matmul.result.strides = {1, 1};
+  step.library.matmul.a.strides = step.library.matmul.b.strides =
+      step.library.matmul.result.strides = {1, 1};
   step.args = {input(0, 1), input(0, 1), arena(0, 1)};
   program.targets[0].steps.push_back(step);
-  EXPECT_EQ(whyNot(program), "library call and: a product of bool matrices is not a library call");
+  EXPECT_EQ(
+      whyNot(program),
+      "library call and: a product of bool matrices is not a library call");
 }
 
 } // namespace

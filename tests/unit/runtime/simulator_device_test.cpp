@@ -11,7 +11,8 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// out[i] = in[i + SHIFT] + in[i + SHIFT] for the 256 threads of 2 blocks; line 2 of `.loc` is the load, line 1 the rest.
+/// out[i] = in[i + SHIFT] + in[i + SHIFT] for the 256 threads of 2 blocks; line
+/// 2 of `.loc` is the load, line 1 the rest.
 std::string twicePtx(int shift) {
   return R"(.version 8.0
 .target sm_90
@@ -45,13 +46,17 @@ std::string twicePtx(int shift) {
 )";
 }
 
-Blob textBlob(const std::string &text) { return blobOf(std::vector<char>(text.begin(), text.end())); }
+Blob textBlob(const std::string &text) {
+  return blobOf(std::vector<char>(text.begin(), text.end()));
+}
 
-/// x f32[256] -> y = 4 * x by two launches over the arena, z = x (as 16 x 16) @ bias by a library call.
+/// x f32[256] -> y = 4 * x by two launches over the arena, z = x (as 16 x 16) @
+/// bias by a library call.
 Program program(int shift = 0) {
   Program program;
   program.inputs = {{"x", ElementType::F32, {256}}};
-  program.outputs = {{"y", ElementType::F32, {256}}, {"z", ElementType::F32, {16, 16}}};
+  program.outputs = {{"y", ElementType::F32, {256}},
+                     {"z", ElementType::F32, {16, 16}}};
   program.constantInfos = {{"bias", ElementType::F32, {16, 16}}};
   std::vector<float> identity(256);
   for (int i = 0; i < 16; ++i)
@@ -62,7 +67,8 @@ Program program(int shift = 0) {
   target.code = textBlob(twicePtx(shift));
   KernelCode kernel;
   kernel.symbol = "twice";
-  kernel.arguments = {{ElementType::F32, 256, false}, {ElementType::F32, 256, true}};
+  kernel.arguments = {{ElementType::F32, 256, false},
+                      {ElementType::F32, 256, true}};
   kernel.rows = 2;
   kernel.grid = {2, 1, 1};
   kernel.block = {128, 1, 1};
@@ -79,8 +85,10 @@ Program program(int shift = 0) {
   second.argNames = {"half", "y"};
   product.kind = Step::Kind::Library;
   product.name = "product";
-  product.library.matmul.m = product.library.matmul.n = product.library.matmul.k = 16;
-  product.library.matmul.a.strides = product.library.matmul.b.strides = product.library.matmul.result.strides = {16, 1};
+  product.library.matmul.m = product.library.matmul.n =
+      product.library.matmul.k = 16;
+  product.library.matmul.a.strides = product.library.matmul.b.strides =
+      product.library.matmul.result.strides = {16, 1};
   product.args = {input(0, 1024), constant(0, 1024), output(1, 1024)};
   target.steps = {first, second, product};
   target.arenaBytes = 4096;
@@ -98,7 +106,8 @@ Ran run(Program program, int64_t seed = 0, int runs = 1) {
   Ran result;
   SessionOptions options{.device = DeviceKind::Simulator, .threads = 1};
   options.seed = seed;
-  auto session = Session::create(std::make_shared<const Program>(std::move(program)), options);
+  auto session = Session::create(
+      std::make_shared<const Program>(std::move(program)), options);
   if (!session.ok()) {
     result.status = session.error();
     return result;
@@ -108,7 +117,8 @@ Ran run(Program program, int64_t seed = 0, int runs = 1) {
   for (int i = 0; i < 256; ++i)
     x[i] = static_cast<float>(i);
   TensorView in{ElementType::F32, {256}, x.data()};
-  MutableTensorView outs[] = {{ElementType::F32, {256}, result.y.data()}, {ElementType::F32, {16, 16}, result.z.data()}};
+  MutableTensorView outs[] = {{ElementType::F32, {256}, result.y.data()},
+                              {ElementType::F32, {16, 16}, result.z.data()}};
   for (int i = 0; i < runs; ++i)
     result.status = (*context)->run({&in, 1}, outs);
   result.statistics = (*context)->statistics();
@@ -126,8 +136,10 @@ TEST(SimulatorDevice, RunsKernelsAndLibraryCallsOnOneMemory) {
     ASSERT_EQ(ran.statistics.steps.size(), 3u);
     for (int step : {0, 1}) {
       ASSERT_TRUE(ran.statistics.steps[step].counters);
-      EXPECT_EQ(ran.statistics.steps[step].counters->sectorsRead, 32);    // 1024 bytes
-      EXPECT_EQ(ran.statistics.steps[step].counters->sectorsWritten, 32); // 1024 bytes
+      EXPECT_EQ(ran.statistics.steps[step].counters->sectorsRead,
+                32); // 1024 bytes
+      EXPECT_EQ(ran.statistics.steps[step].counters->sectorsWritten,
+                32); // 1024 bytes
       EXPECT_EQ(ran.statistics.steps[step].counters->warpInstructions, 8 * 15);
       EXPECT_TRUE(ran.statistics.steps[step].findings.empty());
     }
@@ -140,8 +152,9 @@ TEST(SimulatorDevice, FindingsNameTensorAndNode) {
   ASSERT_TRUE(ran.status.ok()) << text(ran.status);
   for (int step : {0, 1}) {
     const std::vector<Finding> &findings = ran.statistics.steps[step].findings;
-    auto found =
-        std::find_if(findings.begin(), findings.end(), [](const Finding &finding) { return finding.kind == "out-of-bounds"; });
+    auto found = std::find_if(
+        findings.begin(), findings.end(),
+        [](const Finding &finding) { return finding.kind == "out-of-bounds"; });
     ASSERT_NE(found, findings.end());
     EXPECT_EQ(found->tensor, step == 0 ? "x" : "half");
     EXPECT_EQ(found->nodes, std::vector<std::string>{"Load#0"});
@@ -154,7 +167,8 @@ TEST(SimulatorDevice, FindingsNameTensorAndNode) {
 }
 
 TEST(SimulatorDevice, TheArenaOfTheLastRunIsVoid) {
-  // The second launch writes only the first half of what the third reads; in a second run the rest is left from the first.
+  // The second launch writes only the first half of what the third reads; in a
+  // second run the rest is left from the first.
   Program p = program();
   TargetProgram &target = p.targets[0];
   KernelCode half = target.kernels[0];
@@ -164,7 +178,8 @@ TEST(SimulatorDevice, TheArenaOfTheLastRunIsVoid) {
   Step whole = target.steps[0];
   whole.kernel = 0;
   whole.args[1] = arena(1024, 1024);
-  target.steps.push_back(whole); // after the read: fills the arena for the next run
+  target.steps.push_back(
+      whole); // after the read: fills the arena for the next run
   Ran ran = run(p, 0, 2);
   ASSERT_TRUE(ran.status.ok()) << text(ran.status);
   bool found = false;
@@ -192,42 +207,53 @@ TEST(SimulatorDevice, ConstantsAreReadOnly) {
 }
 
 TEST(SimulatorDevice, TakesOnlyPtx) {
-  EXPECT_THAT(text(run(addAndDouble(1)).status),
-              HasSubstr("device simulator: none of the program's targets (host) runs on it (compile the model with --target sm_90)\n"
-                        "target host: has no PTX for the simulator (run it with --device host, or compile for sm_90 or another sm_* "
-                        "target)"));
+  EXPECT_THAT(
+      text(run(addAndDouble(1)).status),
+      HasSubstr("device simulator: none of the program's targets (host) runs "
+                "on it (compile the model with --target sm_90)\n"
+                "target host: has no PTX for the simulator (run it with "
+                "--device host, or compile for sm_90 or another sm_* "
+                "target)"));
 }
 
 TEST(SimulatorDevice, RefusesTextThatIsNoPtx) {
   Program p = program();
   p.targets[0].code = textBlob("this is not PTX");
-  EXPECT_THAT(text(run(p).status), HasSubstr("the simulator does not take its PTX: "));
+  EXPECT_THAT(text(run(p).status),
+              HasSubstr("the simulator does not take its PTX: "));
 }
 
 TEST(SimulatorDevice, RefusesAMissingKernel) {
   Program p = program();
   p.targets[0].kernels[0].symbol = "thrice";
-  EXPECT_THAT(text(run(p).status), HasSubstr("the simulator does not take kernel 'thrice': "));
+  EXPECT_THAT(text(run(p).status),
+              HasSubstr("the simulator does not take kernel 'thrice': "));
 }
 
 TEST(SimulatorDevice, StopsAtTheMemoryCap) {
   SessionOptions options{.device = DeviceKind::Simulator, .threads = 1};
   options.memoryCap = 1000;
-  auto session = Session::create(std::make_shared<const Program>(program()), options);
+  auto session =
+      Session::create(std::make_shared<const Program>(program()), options);
   ASSERT_TRUE(session.ok()) << text(session);
   EXPECT_EQ(text((*session)->createContext()),
-            "memory for the arena: 4096 bytes are needed, but of the memory cap of 1000 bytes 0 are in use (raise the memory cap, "
+            "memory for the arena: 4096 bytes are needed, but of the memory "
+            "cap of 1000 bytes 0 are in use (raise the memory cap, "
             "or use fewer execution contexts or a smaller batch)");
 }
 
 TEST(SimulatorDevice, HasNoStreams) {
-  auto session = Session::create(std::make_shared<const Program>(program()), {.device = DeviceKind::Simulator, .threads = 1});
+  auto session =
+      Session::create(std::make_shared<const Program>(program()),
+                      {.device = DeviceKind::Simulator, .threads = 1});
   auto context = (*session)->createContext();
   std::vector<float> x(256), y(256), z(256);
   TensorView in{ElementType::F32, {256}, x.data()};
-  MutableTensorView outs[] = {{ElementType::F32, {256}, y.data()}, {ElementType::F32, {16, 16}, z.data()}};
+  MutableTensorView outs[] = {{ElementType::F32, {256}, y.data()},
+                              {ElementType::F32, {16, 16}, z.data()}};
   EXPECT_EQ(text((*context)->run({&in, 1}, outs, {.stream = {&x}})),
-            "stream: the simulator has no streams: work runs on the calling thread (pass no stream)");
+            "stream: the simulator has no streams: work runs on the calling "
+            "thread (pass no stream)");
 }
 
 } // namespace

@@ -7,15 +7,26 @@ namespace lockstitch::testing {
 
 Blob kernelsObject() {
   std::ifstream file(LOCKSTITCH_TEST_KERNELS, std::ios::binary);
-  std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::vector<char> bytes((std::istreambuf_iterator<char>(file)),
+                          std::istreambuf_iterator<char>());
   return blobOf(bytes);
 }
 
-BufferRef input(uint32_t index, int64_t bytes) { return {BufferRef::Space::Input, index, 0, bytes}; }
-BufferRef output(uint32_t index, int64_t bytes) { return {BufferRef::Space::Output, index, 0, bytes}; }
-BufferRef constant(uint32_t index, int64_t bytes) { return {BufferRef::Space::Constant, index, 0, bytes}; }
-BufferRef arena(int64_t offset, int64_t bytes) { return {BufferRef::Space::Arena, 0, offset, bytes}; }
-BufferRef workspace(int64_t bytes) { return {BufferRef::Space::Workspace, 0, 0, bytes}; }
+BufferRef input(uint32_t index, int64_t bytes) {
+  return {BufferRef::Space::Input, index, 0, bytes};
+}
+BufferRef output(uint32_t index, int64_t bytes) {
+  return {BufferRef::Space::Output, index, 0, bytes};
+}
+BufferRef constant(uint32_t index, int64_t bytes) {
+  return {BufferRef::Space::Constant, index, 0, bytes};
+}
+BufferRef arena(int64_t offset, int64_t bytes) {
+  return {BufferRef::Space::Arena, 0, offset, bytes};
+}
+BufferRef workspace(int64_t bytes) {
+  return {BufferRef::Space::Workspace, 0, 0, bytes};
+}
 
 Program addAndDouble(int64_t rows) {
   int64_t elements = rows * 16, bytes = elements * 4;
@@ -33,11 +44,14 @@ Program addAndDouble(int64_t rows) {
   target.code = kernelsObject();
   KernelCode add, twice;
   add.symbol = "add_rows";
-  add.arguments = {{ElementType::F32, elements, false}, {ElementType::F32, elements, false}, {ElementType::F32, elements, true}};
+  add.arguments = {{ElementType::F32, elements, false},
+                   {ElementType::F32, elements, false},
+                   {ElementType::F32, elements, true}};
   add.rows = rows;
   add.scratchBytes = 64;
   twice.symbol = "twice";
-  twice.arguments = {{ElementType::F32, elements, false}, {ElementType::F32, elements, true}};
+  twice.arguments = {{ElementType::F32, elements, false},
+                     {ElementType::F32, elements, true}};
   twice.rows = rows;
   target.kernels = {add, twice};
   Step first, second;
@@ -59,7 +73,8 @@ std::string text(const Error &error) {
   std::string all;
   for (const ErrorMessage &message : error.messages) {
     all += all.empty() ? "" : "\n";
-    all += message.where + ": " + message.reason + (message.wayOut.empty() ? "" : " (" + message.wayOut + ")");
+    all += message.where + ": " + message.reason +
+           (message.wayOut.empty() ? "" : " (" + message.wayOut + ")");
   }
   return all;
 }

@@ -1,4 +1,5 @@
-// Small programs for the tests of the runtime, put together by hand around the kernels of kernels.c.
+// Small programs for the tests of the runtime, put together by hand around the
+// kernels of kernels.c.
 #ifndef LOCKSTITCH_TESTS_UNIT_RUNTIME_TEST_PROGRAMS_H
 #define LOCKSTITCH_TESTS_UNIT_RUNTIME_TEST_PROGRAMS_H
 
@@ -24,13 +25,19 @@ BufferRef constant(uint32_t index, int64_t bytes);
 BufferRef arena(int64_t offset, int64_t bytes);
 BufferRef workspace(int64_t bytes);
 
-/// x f32[rows x 16] -> y = 2 * (x + bias), one step over the arena; bias is constant 0.
+/// x f32[rows x 16] -> y = 2 * (x + bias), one step over the arena; bias is
+/// constant 0.
 Program addAndDouble(int64_t rows);
 
-/// All messages of an error, "where: reason (way out)" joined by newlines; "" for success.
+/// All messages of an error, "where: reason (way out)" joined by newlines; ""
+/// for success.
 std::string text(const Error &error);
-inline std::string text(const Status &status) { return status.ok() ? "" : text(status.error()); }
-template <typename T> std::string text(const Result<T> &result) { return result.ok() ? "" : text(result.error()); }
+inline std::string text(const Status &status) {
+  return status.ok() ? "" : text(status.error());
+}
+template <typename T> std::string text(const Result<T> &result) {
+  return result.ok() ? "" : text(result.error());
+}
 
 } // namespace lockstitch::testing
 

@@ -36,8 +36,8 @@ const char *GlobalId = "mov.u32 %r50, %ctaid.x; mov.u32 %r51, %ntid.x;\n"
                        "mad.lo.u32 %r50, %r50, %r51, %r0;\n";
 
 TEST(Bounds, AllocationAndTensor) {
-  std::string store = std::string(GlobalId) + at("%r50", "%d5") +
-                      "st.global.u32 [%d5], %r0;";
+  std::string store =
+      std::string(GlobalId) + at("%r50", "%d5") + "st.global.u32 [%d5], %r0;";
   EXPECT_EQ(findings(store, {8, 128}, 1024), "");
   EXPECT_EQ(findings(store, {8, 128}, 1023), "out-of-bounds");
   // Two tensors in one arena: running over the first is found although the
@@ -164,10 +164,9 @@ TEST(Race, BlocksThatShareAByte) {
   EXPECT_EQ(findings(reads, {4, 32}), "race");
   // Atomics do not race with each other, but with plain reads.
   EXPECT_EQ(findings("red.global.add.u32 [%d0], 1;", {4, 64}), "");
-  EXPECT_EQ(
-      findings("red.global.add.u32 [%d0], 1; ld.global.u32 %r1, [%d0];",
-               {4, 64}),
-      "race");
+  EXPECT_EQ(findings("red.global.add.u32 [%d0], 1; ld.global.u32 %r1, [%d0];",
+                     {4, 64}),
+            "race");
   EXPECT_EQ(findings("red.cta.global.add.u32 [%d0], 1;", {4, 64}), "race");
 }
 
@@ -199,9 +198,9 @@ TEST(Race, LastBlockReduction) {
   const char *flag = ".shared .align 4 .u32 flag;\n";
   const char *atomic = "atom.global.add.u32 %r3, [%d0], 1;\n";
   Shape shape{16, 64};
-  EXPECT_EQ(findings(lastBlock("membar.gl;\n", atomic), shape, 1024, false,
-                     flag),
-            "");
+  EXPECT_EQ(
+      findings(lastBlock("membar.gl;\n", atomic), shape, 1024, false, flag),
+      "");
   EXPECT_EQ(findings(lastBlock("fence.acq_rel.gpu;\n", atomic), shape, 1024,
                      false, flag),
             "");
@@ -240,9 +239,9 @@ std::string gridBarrier(const std::string &before, const std::string &after) {
 
 TEST(Race, GridWideBarrier) {
   Shape shape{12, 64};
-  EXPECT_EQ(findings(gridBarrier("membar.gl;\n", "membar.gl;\n"), shape, 1024,
-                     true),
-            "");
+  EXPECT_EQ(
+      findings(gridBarrier("membar.gl;\n", "membar.gl;\n"), shape, 1024, true),
+      "");
   EXPECT_EQ(findings(gridBarrier("", "membar.gl;\n"), shape, 1024, true),
             "race");
   EXPECT_EQ(findings(gridBarrier("membar.gl;\n", ""), shape, 1024, true),

@@ -25,13 +25,13 @@ Counters loads(unsigned stride, unsigned offset = 0,
 }
 
 TEST(Counters, SectorsOfGlobalLoads) {
-  EXPECT_EQ(loads(4).sectorsRead, 4u);      // consecutive words
-  EXPECT_EQ(loads(4, 4).sectorsRead, 5u);   // misaligned by one
-  EXPECT_EQ(loads(4, 32).sectorsRead, 4u);  // by a sector
-  EXPECT_EQ(loads(0).sectorsRead, 1u);      // broadcast
-  EXPECT_EQ(loads(8).sectorsRead, 8u);      // every other word
-  EXPECT_EQ(loads(32).sectorsRead, 32u);    // a sector each
-  EXPECT_EQ(loads(128).sectorsRead, 32u);   // a line each
+  EXPECT_EQ(loads(4).sectorsRead, 4u);     // consecutive words
+  EXPECT_EQ(loads(4, 4).sectorsRead, 5u);  // misaligned by one
+  EXPECT_EQ(loads(4, 32).sectorsRead, 4u); // by a sector
+  EXPECT_EQ(loads(0).sectorsRead, 1u);     // broadcast
+  EXPECT_EQ(loads(8).sectorsRead, 8u);     // every other word
+  EXPECT_EQ(loads(32).sectorsRead, 32u);   // a sector each
+  EXPECT_EQ(loads(128).sectorsRead, 32u);  // a line each
   EXPECT_EQ(loads(2, 0, "ld.global.u16 %r1").sectorsRead, 2u);
   EXPECT_EQ(loads(1, 0, "ld.global.u8 %r1").sectorsRead, 1u);
   EXPECT_EQ(loads(8, 0, "ld.global.u64 %d6").sectorsRead, 8u);

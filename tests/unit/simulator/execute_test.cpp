@@ -24,8 +24,7 @@ std::vector<u32> u32Lanes(const std::string &body,
   unsigned n = (unsigned)inputs.size();
   for (unsigned i = 1; i < n; ++i)
     text += "add.s64 %d30, %d" + std::to_string(i) +
-            ", %d20;\nld.global.u32 %r" + std::to_string(i + 1) +
-            ", [%d30];\n";
+            ", %d20;\nld.global.u32 %r" + std::to_string(i + 1) + ", [%d30];\n";
   text += body + "\nadd.s64 %d31, %d" + std::to_string(n) +
           ", %d20;\nst.global.u32 [%d31], %r9;\n";
   return runLanes<u32, u32>(text, inputs);
@@ -77,11 +76,10 @@ TEST(Integer, Divides) {
 
 TEST(Integer, CarryChains) {
   // 64-bit sum and difference in halves.
-  EXPECT_EQ(one("add.cc.u32 %r8, %r1, %r2; addc.u32 %r9, %r1, 5;",
-                {0xFFFFFFFF, 1}),
-            5u);
-  EXPECT_EQ(one("sub.cc.u32 %r8, %r1, %r2; subc.u32 %r9, %r2, 0;", {1, 2}),
-            1u);
+  EXPECT_EQ(
+      one("add.cc.u32 %r8, %r1, %r2; addc.u32 %r9, %r1, 5;", {0xFFFFFFFF, 1}),
+      5u);
+  EXPECT_EQ(one("sub.cc.u32 %r8, %r1, %r2; subc.u32 %r9, %r2, 0;", {1, 2}), 1u);
   EXPECT_EQ(one("mad.lo.cc.u32 %r8, %r1, %r2, %r1; madc.hi.u32 %r9, %r1, "
                 "%r2, 0;",
                 {0xFFFFFFFF, 0xFFFFFFFF}),
@@ -96,8 +94,7 @@ TEST(Bits, FieldsAndShifts) {
             0xFFFFFAFFu);
   EXPECT_EQ(one("shl.b32 %r9, %r1, %r2;", {1, 32}), 0u);
   EXPECT_EQ(one("shr.s32 %r9, %r1, %r2;", {0x80000000, 99}), 0xFFFFFFFFu);
-  EXPECT_EQ(one("shf.l.wrap.b32 %r9, %r1, %r2, 36;", {0xF0000000, 0x1}),
-            0x1Fu);
+  EXPECT_EQ(one("shf.l.wrap.b32 %r9, %r1, %r2, 36;", {0xF0000000, 0x1}), 0x1Fu);
   EXPECT_EQ(one("shf.r.clamp.b32 %r9, %r1, %r2, 40;", {1, 2}), 2u);
   EXPECT_EQ(one("prmt.b32 %r9, %r1, %r2, 0x5410;", {0x11112222, 0x33334444}),
             0x44442222u);
@@ -177,8 +174,10 @@ TEST(Float, ApproximationsAreCorrectlyRounded) {
   EXPECT_EQ(floatOp("sin.approx.f32", {0}), 0u);
   EXPECT_EQ(floatOp("tanh.approx.f32", {INFINITY}), bits(1));
   for (float x : {0.1f, 1.7f, 3.25f, 100.5f}) {
-    EXPECT_EQ(floatOp("ex2.approx.f32", {x}), bits((float)std::exp2((double)x)));
-    EXPECT_EQ(floatOp("lg2.approx.f32", {x}), bits((float)std::log2((double)x)));
+    EXPECT_EQ(floatOp("ex2.approx.f32", {x}),
+              bits((float)std::exp2((double)x)));
+    EXPECT_EQ(floatOp("lg2.approx.f32", {x}),
+              bits((float)std::log2((double)x)));
   }
 }
 
@@ -239,8 +238,7 @@ TEST(Half, Arithmetic) {
   // 2^-24 * 1 + 2^-25-ish: the sum of a product that f32 alone rounds twice.
   EXPECT_EQ(h("fma.rn.f16 %h9, %h1, %h2, %h3;", 0x3C01, 0x3C01, 0x0001),
             0x3C02u);
-  EXPECT_EQ(h("fma.rn.relu.f16 %h9, %h1, %h2, %h3;", 0xBC00, 0x3C00, 0),
-            0u);
+  EXPECT_EQ(h("fma.rn.relu.f16 %h9, %h1, %h2, %h3;", 0xBC00, 0x3C00, 0), 0u);
   EXPECT_EQ(h("neg.f16 %h9, %h1;", 0x3C00, 0), 0xBC00u);
   EXPECT_EQ(h("add.bf16 %h9, %h1, %h2;", 0x3F80, 0x4000), 0x4040u);
   EXPECT_EQ(h("fma.rn.bf16 %h9, %h1, %h2, %h3;", 0x3F80, 0x4000, 0x3F80),
@@ -304,15 +302,15 @@ TEST(Double, Arithmetic) {
 }
 
 TEST(Predicate, ComparesCombinesAndSelects) {
-  EXPECT_EQ(one("setp.lt.s32 %p1, %r1, %r2; selp.b32 %r9, 1, 2, %p1;",
-                {(u32)-1, 0}),
-            1u);
-  EXPECT_EQ(one("setp.lo.u32 %p1, %r1, %r2; selp.b32 %r9, 1, 2, %p1;",
-                {(u32)-1, 0}),
-            2u);
-  EXPECT_EQ(one("setp.eq.u32 %p1|%p2, %r1, %r2; selp.b32 %r9, 1, 2, %p2;",
-                {3, 3}),
-            2u);
+  EXPECT_EQ(
+      one("setp.lt.s32 %p1, %r1, %r2; selp.b32 %r9, 1, 2, %p1;", {(u32)-1, 0}),
+      1u);
+  EXPECT_EQ(
+      one("setp.lo.u32 %p1, %r1, %r2; selp.b32 %r9, 1, 2, %p1;", {(u32)-1, 0}),
+      2u);
+  EXPECT_EQ(
+      one("setp.eq.u32 %p1|%p2, %r1, %r2; selp.b32 %r9, 1, 2, %p2;", {3, 3}),
+      2u);
   EXPECT_EQ(one("setp.eq.u32 %p1, %r1, 3; setp.ne.and.u32 %p2, %r2, 9, !%p1; "
                 "selp.b32 %r9, 1, 2, %p2;",
                 {3, 3}),
@@ -335,11 +333,10 @@ TEST(Predicate, ComparesCombinesAndSelects) {
 }
 
 TEST(Move, PacksAndUnpacks) {
-  EXPECT_EQ(one("mov.b32 {%h1, %h2}, %r1; mov.b32 %r9, {%h2, %h1};",
-                {0x12345678}),
-            0x56781234u);
-  EXPECT_EQ(one("mov.b64 %d9, {%r1, %r2}; mov.b64 {_, %r9}, %d9;", {1, 2}),
-            2u);
+  EXPECT_EQ(
+      one("mov.b32 {%h1, %h2}, %r1; mov.b32 %r9, {%h2, %h1};", {0x12345678}),
+      0x56781234u);
+  EXPECT_EQ(one("mov.b64 %d9, {%r1, %r2}; mov.b64 {_, %r9}, %d9;", {1, 2}), 2u);
   EXPECT_EQ(one("mov.b64 %d9, {%r1, %r2}; mov.b64 {%h1, %h2, %h3, %h4}, %d9; "
                 "cvt.u32.u16 %r9, %h3;",
                 {1, 0x70002}),
@@ -462,8 +459,8 @@ TEST(Warp, ShufflesAndVotes) {
   EXPECT_EQ(match[0], 0x55555555u);
   auto redux = u32Lanes("redux.sync.max.u32 %r9, %r1, -1;", {in});
   EXPECT_EQ(redux[0], 131u);
-  auto elected = u32Lanes("elect.sync _|%p1, -1; selp.b32 %r9, 1, 0, %p1;",
-                          {in});
+  auto elected =
+      u32Lanes("elect.sync _|%p1, -1; selp.b32 %r9, 1, 0, %p1;", {in});
   EXPECT_EQ(elected[0], 1u);
   EXPECT_EQ(elected[1], 0u);
 }
@@ -524,7 +521,8 @@ TEST(Matrix, M16n8k16Halves) {
       "shl.b32 %r4, %r2, 3; add.u32 %r4, %r4, %r1; cvt.rn.f16.u32 %h1, %r4;\n"
       "add.u32 %r5, %r4, 8; cvt.rn.f16.u32 %h2, %r5; mov.b32 %r12, {%h1,%h2};\n"
       "add.u32 %r5, %r4, 64; cvt.rn.f16.u32 %h1, %r5;\n"
-      "add.u32 %r5, %r4, 72; cvt.rn.f16.u32 %h2, %r5; mov.b32 %r13, {%h1,%h2};\n"
+      "add.u32 %r5, %r4, 72; cvt.rn.f16.u32 %h2, %r5; mov.b32 %r13, "
+      "{%h1,%h2};\n"
       "mov.f32 %f1, 0f3F800000;\n"
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f2,%f3,%f4,%f5}, "
       "{%r10,0,0,%r10}, {%r12,%r13}, {%f1,%f1,%f1,%f1};\n"

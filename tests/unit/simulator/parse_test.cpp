@@ -19,8 +19,7 @@ std::string refusal(const std::string &text, uint32_t *line = nullptr) {
 
 TEST(Parse, UnknownOpcodeNamesItAndTheLine) {
   uint32_t line = 0;
-  std::string message =
-      refusal(kernel(0, "frobnicate.f32 %f0, %f1;"), &line);
+  std::string message = refusal(kernel(0, "frobnicate.f32 %f0, %f1;"), &line);
   EXPECT_NE(message.find("frobnicate.f32"), std::string::npos) << message;
   EXPECT_EQ(line, 14u);
 }
@@ -68,10 +67,10 @@ TEST(Parse, TakesScopesSectionsAndDebugInformation) {
 
 TEST(Parse, KernelsAreFoundByPlainName) {
   Diagnostic d;
-  auto module = Module::parse(
-      header() + ".visible .entry _Z4vaddPf() { ret; }\n"
-                 ".visible .entry _ZN2ns4axpyEv() { ret; }\n",
-      d);
+  auto module =
+      Module::parse(header() + ".visible .entry _Z4vaddPf() { ret; }\n"
+                               ".visible .entry _ZN2ns4axpyEv() { ret; }\n",
+                    d);
   ASSERT_TRUE(module);
   EXPECT_EQ(module->findKernel("vadd", d), "_Z4vaddPf");
   EXPECT_EQ(module->findKernel("axpy", d), "_ZN2ns4axpyEv");

@@ -36,8 +36,8 @@ inline std::string kernel(unsigned pointers, const std::string &body,
   text += ")\n{\n.reg .pred %p<20>;\n.reg .b16 %h<40>;\n.reg .b32 %r<60>;\n"
           ".reg .f32 %f<40>;\n.reg .b64 %d<60>;\n.reg .f64 %g<20>;\n";
   for (unsigned i = 0; i < pointers; ++i)
-    text += "ld.param.u64 %d" + std::to_string(i) + ", [p" +
-            std::to_string(i) + "];\n";
+    text += "ld.param.u64 %d" + std::to_string(i) + ", [p" + std::to_string(i) +
+            "];\n";
   text += "mov.u32 %r0, %tid.x;\nmul.wide.u32 %d20, %r0, 4;\n";
   return text + body + "\nret;\n}\n";
 }
@@ -60,8 +60,7 @@ public:
   explicit Ptx(std::string text) {
     module = Module::parse(std::move(text), parseError);
     if (!module)
-      ADD_FAILURE() << "line " << parseError.line << ": "
-                    << parseError.message;
+      ADD_FAILURE() << "line " << parseError.line << ": " << parseError.message;
   }
 
   template <class T> Buffer input(const std::vector<T> &values) {
