@@ -279,6 +279,67 @@ bool checkSharedLane(Warp &w, const Op &op, unsigned lane, uint64_t address,
   return true;
 }
 
+/// Many lanes that read a few words, such as the partial results of the block's
+/// warps: each word is checked once. False, and nothing done, where that is not
+/// what happens or where there is something to report.
+static bool readFewWords(Warp &w, const Op &op, const uint64_t *addresses,
+                         uint32_t mask, LaneData &data) {
+  constexpr unsigned Most = 8;
+  LaunchState &launch = *w.worker->launch;
+  Allocation &shared = w.block->shared;
+  ShadowPage &page = w.block->sharedShadow;
+  uint64_t words[Most];
+  uint32_t readers[Most];
+  unsigned n = 0;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    unsigned i = (unsigned)__builtin_ctz(left), k = 0;
+    while (k < n && words[k] != addresses[i])
+      ++k;
+    if (k == n) {
+      if (n == Most)
+        return false;
+      words[n] = addresses[i];
+      readers[n++] = 0;
+    }
+    readers[k] |= 1u << i;
+  }
+  for (unsigned k = 0; k < n; ++k) {
+    if (!shared.contains(words[k], 4) || words[k] % 4)
+      return false;
+    if (!launch.checks)
+      continue;
+    if (!shared.isInitialised(words[k], 4))
+      return false;
+    for (uint64_t a = words[k]; a < words[k] + 4; a += 1u << page.shift) {
+      uint32_t writer = page.writers[a >> page.shift];
+      if (writer != 0 && !isOrdered(w, ManyLanes, writer))
+        return false;
+    }
+  }
+  unsigned perBank[32] = {}, most = 0;
+  for (unsigned k = 0; k < n; ++k) {
+    most = std::max(most, ++perBank[words[k] >> 2 & 31]);
+    if (launch.checks) {
+      bool alone = (readers[k] & (readers[k] - 1)) == 0;
+      CellAccess access{&op, accessId(w, op, op.access),
+                        alone ? (unsigned)__builtin_ctz(readers[k]) : ManyLanes,
+                        words[k]};
+      readCells(w, access, page, (uint32_t)words[k], 4);
+    }
+    uint32_t value;
+    std::memcpy(&value, shared.host + words[k], 4);
+    for (uint32_t left = readers[k]; left; left &= left - 1)
+      std::memcpy(data.bytes[__builtin_ctz(left)], &value, 4);
+  }
+  Worker &worker = *w.worker;
+  ++worker.counters.sharedLoads;
+  worker.counters.sharedWavefronts += most;
+  worker.counters.sharedConflicts += most - 1;
+  worker.accesses[op.access].wavefronts += most;
+  worker.accesses[op.access].conflicts += most - 1;
+  return true;
+}
+
 void slowShared(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
                 bool isLoad, unsigned bytes, LaneData &data) {
   LaunchState &launch = *w.worker->launch;
@@ -286,6 +347,9 @@ void slowShared(Warp &w, const Op &op, const uint64_t *addresses, uint32_t mask,
   const MemoryAccess &m = *op.memory;
   bool order = launch.program->mayOrder && m.scope != Scope::Weak;
   ShadowPage &page = block.sharedShadow;
+  if (isLoad && bytes == 4 && !order && !w.spin.recording &&
+      readFewWords(w, op, addresses, mask, data))
+    return;
   if (launch.checks && bytes < 4)
     page.refine(bytes == 1 ? 0 : 1);
   forLanes(mask, [&](unsigned i) {
