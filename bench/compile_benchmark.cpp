@@ -16,18 +16,26 @@ using namespace lockstitch;
 
 namespace {
 
-const char *const kModels[] = {"bert", "transformer", "vit", "llama", "kernels/softmax", "kernels/layer_norm",
-                               "kernels/two_layer_norms", "kernels/rotary"};
+const char *const kModels[] = {"bert",
+                               "transformer",
+                               "vit",
+                               "llama",
+                               "kernels/softmax",
+                               "kernels/layer_norm",
+                               "kernels/two_layer_norms",
+                               "kernels/rotary"};
 
 Result<PrimitiveGraph> load(const std::string &name) {
-  std::filesystem::path folder = std::filesystem::path(LOCKSTITCH_SOURCE_DIR) / "tests/data/workloads/small" / name;
+  std::filesystem::path folder = std::filesystem::path(LOCKSTITCH_SOURCE_DIR) /
+                                 "tests/data/workloads/small" / name;
   Result<OnnxModel> model = readModel((folder / "model.onnx").string());
   if (!model.ok())
     return model.error();
   return importModel(*model, {});
 }
 
-void compileModel(benchmark::State &state, const std::string &name, const std::string &target) {
+void compileModel(benchmark::State &state, const std::string &name,
+                  const std::string &target) {
   Result<PrimitiveGraph> graph = load(name);
   if (!graph.ok()) {
     state.SkipWithError(graph.error().messages[0].reason.c_str());
@@ -46,12 +54,14 @@ void compileModel(benchmark::State &state, const std::string &name, const std::s
       return;
     }
     codegen += compiled->seconds.codegenPtx + compiled->seconds.codegenHost;
-    plan += compiled->seconds.graph + compiled->seconds.plan + compiled->seconds.schedule;
+    plan += compiled->seconds.graph + compiled->seconds.plan +
+            compiled->seconds.schedule;
     kernels = compiled->program->targets[0].kernels.size();
     ++runs;
   }
   state.counters["kernels"] = static_cast<double>(kernels);
-  state.counters["cpu_ms_per_kernel"] = codegen * 1000 / static_cast<double>(runs * std::max<size_t>(kernels, 1));
+  state.counters["cpu_ms_per_kernel"] =
+      codegen * 1000 / static_cast<double>(runs * std::max<size_t>(kernels, 1));
   state.counters["plan_ms"] = plan * 1000 / static_cast<double>(runs);
 }
 
@@ -60,7 +70,8 @@ void compileModel(benchmark::State &state, const std::string &name, const std::s
 int main(int argc, char **argv) {
   for (const char *target : {"sm_90", "host"})
     for (const char *model : kModels)
-      benchmark::RegisterBenchmark((std::string(target) + "/" + model).c_str(), compileModel, model, target)
+      benchmark::RegisterBenchmark((std::string(target) + "/" + model).c_str(),
+                                   compileModel, model, target)
           ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -15,13 +15,15 @@ namespace {
 double threadCpuSeconds() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 double processCpuSeconds() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 constexpr unsigned kKnownGpus[] = {70, 75, 80, 86, 89, 90, 100, 120};
@@ -37,7 +39,8 @@ Error unknownTarget(const std::string &name) {
   std::string known = "host, x86-64-v2, x86-64-v3, x86-64-v4";
   for (unsigned sm : kKnownGpus)
     known += ", sm_" + std::to_string(sm);
-  return Error::refused("--target " + name, "there is no such target", "known targets: " + known);
+  return Error::refused("--target " + name, "there is no such target",
+                        "known targets: " + known);
 }
 
 /// From the description of the device in cost_model/devices.
@@ -45,7 +48,8 @@ ScheduleTarget gpuScheduleTarget(unsigned sm) {
   ScheduleTarget target;
   target.isGpu = true;
   target.sm = static_cast<int>(sm);
-  if (const cost::Device *device = cost::findDevice("sm_" + std::to_string(sm))) {
+  if (const cost::Device *device =
+          cost::findDevice("sm_" + std::to_string(sm))) {
     target.multiprocessors = device->multiprocessors;
     target.maxThreadsPerBlock = device->threadsPerBlock;
     target.sharedBytesPerBlock = device->sharedPerBlock;
@@ -56,18 +60,22 @@ ScheduleTarget gpuScheduleTarget(unsigned sm) {
 /// What both kinds of target do: every kernel through code generation, on as many threads as there are cores.
 class CodeTargetBase : public CodeTarget {
 public:
-  CodeTargetBase(ScheduleTarget schedule, const CompileOptions &options, bool keepTexts)
+  CodeTargetBase(ScheduleTarget schedule, const CompileOptions &options,
+                 bool keepTexts)
       : schedule(schedule), options(options), keepTexts(keepTexts) {
     codegen.keepLlvm = keepTexts && options.emit.count("llvm");
     codegen.verify = options.verify;
   }
   const ScheduleTarget &scheduleTarget() const override { return schedule; }
-  const std::vector<KernelReport> &kernelReports() const override { return reports; }
+  const std::vector<KernelReport> &kernelReports() const override {
+    return reports;
+  }
 
 protected:
   /// Calls `make(generator, index)` for every kernel; the first error in order of the kernels is returned. Each thread has a
   /// generator of its own: setting one up costs milliseconds, so few kernels stay on one thread.
-  template <typename Make> Status forEachKernel(size_t count, double &seconds, Make make) {
+  template <typename Make>
+  Status forEachKernel(size_t count, double &seconds, Make make) {
     reports.resize(count);
     std::vector<Status> results(count);
     std::atomic<size_t> next = 0;
@@ -77,10 +85,12 @@ protected:
       for (size_t index; (index = next++) < count;) {
         double before = threadCpuSeconds();
         results[index] = make(generator, index);
-        reports[index].compileCpuMilliseconds = (threadCpuSeconds() - before) * 1000;
+        reports[index].compileCpuMilliseconds =
+            (threadCpuSeconds() - before) * 1000;
       }
     };
-    unsigned threads = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), (count + 3) / 4);
+    unsigned threads = std::min<size_t>(
+        std::max(1u, std::thread::hardware_concurrency()), (count + 3) / 4);
     std::vector<std::thread> helpers;
     for (unsigned i = 1; i < threads; ++i)
       helpers.emplace_back(work);
@@ -106,7 +116,8 @@ protected:
     code.hash = kernel.hash;
     code.rows = kernel.program.rows;
     for (const StageArgument &argument : kernel.program.arguments)
-      code.arguments.push_back({argument.type, argument.elements, argument.isOutput});
+      code.arguments.push_back(
+          {argument.type, argument.elements, argument.isOutput});
     return code;
   }
 
@@ -119,8 +130,10 @@ protected:
 
 class HostCodeTarget final : public CodeTargetBase {
 public:
-  HostCodeTarget(HostTarget target, const CompileOptions &options, bool keepTexts)
-      : CodeTargetBase(scheduleFor(target), options, keepTexts), target(std::move(target)) {}
+  HostCodeTarget(HostTarget target, const CompileOptions &options,
+                 bool keepTexts)
+      : CodeTargetBase(scheduleFor(target), options, keepTexts),
+        target(std::move(target)) {}
 
   static ScheduleTarget scheduleFor(const HostTarget &target) {
     ScheduleTarget schedule;
@@ -128,20 +141,23 @@ public:
     return schedule;
   }
 
-  Status generate(const KernelSet &kernels, TargetProgram &program, TargetReport &report,
-                  Compilation &compilation) override {
+  Status generate(const KernelSet &kernels, TargetProgram &program,
+                  TargetReport &report, Compilation &compilation) override {
     program.target = target.name;
     program.requiredCpu = target.cpu;
     program.requiredFeatures = target.requiredFeatures;
     const auto &list = kernels.kernels();
     std::vector<HostObject> objects(list.size());
-    Status status = forEachKernel(list.size(), compilation.seconds.codegenHost, [&](CodeGenerator &generator, size_t i) {
-      Result<HostObject> object = generator.emitHostObject(list[i].program, list[i].schedule, target);
-      if (!object.ok())
-        return Status(object.error());
-      objects[i] = std::move(*object);
-      return Status();
-    });
+    Status status =
+        forEachKernel(list.size(), compilation.seconds.codegenHost,
+                      [&](CodeGenerator &generator, size_t i) {
+                        Result<HostObject> object = generator.emitHostObject(
+                            list[i].program, list[i].schedule, target);
+                        if (!object.ok())
+                          return Status(object.error());
+                        objects[i] = std::move(*object);
+                        return Status();
+                      });
     if (!status.ok())
       return status;
     std::vector<std::span<const std::byte>> parts;
@@ -162,7 +178,8 @@ public:
     if (!linked.ok())
       return linked.error();
     if (keepTexts && options.emit.count("object"))
-      compilation.emitted["object"].assign(reinterpret_cast<const char *>(linked->data()), linked->size());
+      compilation.emitted["object"].assign(
+          reinterpret_cast<const char *>(linked->data()), linked->size());
     program.code = Blob::own(std::move(*linked));
     return {};
   }
@@ -176,18 +193,21 @@ public:
   GpuCodeTarget(unsigned sm, const CompileOptions &options, bool keepTexts)
       : CodeTargetBase(gpuScheduleTarget(sm), options, keepTexts), target{sm} {}
 
-  Status generate(const KernelSet &kernels, TargetProgram &program, TargetReport &report,
-                  Compilation &compilation) override {
+  Status generate(const KernelSet &kernels, TargetProgram &program,
+                  TargetReport &report, Compilation &compilation) override {
     program.target = "sm_" + std::to_string(target.sm);
     const auto &list = kernels.kernels();
     std::vector<GpuKernel> generated(list.size());
-    Status status = forEachKernel(list.size(), compilation.seconds.codegenPtx, [&](CodeGenerator &generator, size_t i) {
-      Result<GpuKernel> kernel = generator.emitPtx(list[i].program, list[i].schedule, target);
-      if (!kernel.ok())
-        return Status(kernel.error());
-      generated[i] = std::move(*kernel);
-      return Status();
-    });
+    Status status =
+        forEachKernel(list.size(), compilation.seconds.codegenPtx,
+                      [&](CodeGenerator &generator, size_t i) {
+                        Result<GpuKernel> kernel = generator.emitPtx(
+                            list[i].program, list[i].schedule, target);
+                        if (!kernel.ok())
+                          return Status(kernel.error());
+                        generated[i] = std::move(*kernel);
+                        return Status();
+                      });
     if (!status.ok())
       return status;
     std::vector<std::string_view> parts;
@@ -209,15 +229,19 @@ public:
     if (keepTexts && options.emit.count("ptx"))
       compilation.emitted["ptx"] = *module;
     std::vector<std::byte> bytes(module->size());
-    std::copy(module->begin(), module->end(), reinterpret_cast<char *>(bytes.data()));
+    std::copy(module->begin(), module->end(),
+              reinterpret_cast<char *>(bytes.data()));
     program.code = Blob::own(std::move(bytes));
-    return options.assemble || options.emit.count("cubin") ? assemble(*module, program, report, compilation) : Status();
+    return options.assemble || options.emit.count("cubin")
+               ? assemble(*module, program, report, compilation)
+               : Status();
   }
 
 private:
   /// PTX needs no assembler here, the driver has one: where none is found, or it does not know the architecture, the program
   /// is complete without and the report says so.
-  Status assemble(const std::string &ptx, TargetProgram &program, TargetReport &report, Compilation &compilation) {
+  Status assemble(const std::string &ptx, TargetProgram &program,
+                  TargetReport &report, Compilation &compilation) {
     std::optional<Assembler> assembler = Assembler::find();
     if (!assembler) {
       report.assembler = "not found (ptxas or nvJitLink)";
@@ -234,7 +258,9 @@ private:
               entry.spillBytes = kernel.spillStoreBytes + kernel.spillLoadBytes;
             }
         if (keepTexts && options.emit.count("cubin"))
-          compilation.emitted["cubin"].assign(reinterpret_cast<const char *>(code->cubin.data()), code->cubin.size());
+          compilation.emitted["cubin"].assign(
+              reinterpret_cast<const char *>(code->cubin.data()),
+              code->cubin.size());
         program.cubin = Blob::own(std::move(code->cubin));
         return {};
       }
@@ -243,7 +269,9 @@ private:
       report.assembler += ": " + code.error().messages[0].reason;
     }
     if (keepTexts && options.emit.count("cubin"))
-      return Error::refused("--emit cubin", "no assembler for " + program.target + ": " + report.assembler,
+      return Error::refused("--emit cubin",
+                            "no assembler for " + program.target + ": " +
+                                report.assembler,
                             "install the CUDA toolkit, or emit ptx");
     return {};
   }
@@ -262,14 +290,17 @@ Result<ScheduleTarget> scheduleTargetOf(const std::string &name) {
   return HostCodeTarget::scheduleFor(*host);
 }
 
-Result<std::unique_ptr<CodeTarget>> CodeTarget::create(const std::string &name, const CompileOptions &options,
-                                                       bool keepTexts) {
+Result<std::unique_ptr<CodeTarget>>
+CodeTarget::create(const std::string &name, const CompileOptions &options,
+                   bool keepTexts) {
   if (auto sm = parseGpu(name))
-    return std::unique_ptr<CodeTarget>(std::make_unique<GpuCodeTarget>(*sm, options, keepTexts));
+    return std::unique_ptr<CodeTarget>(
+        std::make_unique<GpuCodeTarget>(*sm, options, keepTexts));
   Result<HostTarget> host = HostTarget::resolve(name);
   if (!host.ok())
     return unknownTarget(name);
-  return std::unique_ptr<CodeTarget>(std::make_unique<HostCodeTarget>(std::move(*host), options, keepTexts));
+  return std::unique_ptr<CodeTarget>(
+      std::make_unique<HostCodeTarget>(std::move(*host), options, keepTexts));
 }
 
 } // namespace lockstitch

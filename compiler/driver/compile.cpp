@@ -29,7 +29,8 @@ public:
   static double now() {
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+    return static_cast<double>(time.tv_sec) +
+           static_cast<double>(time.tv_nsec) * 1e-9;
   }
 
 private:
@@ -37,17 +38,21 @@ private:
   double begin;
 };
 
-Result<Plan> makePlan(const PrimitiveGraph &graph, const CompileOptions &options, const ScheduleTarget &target) {
+Result<Plan> makePlan(const PrimitiveGraph &graph,
+                      const CompileOptions &options,
+                      const ScheduleTarget &target) {
   if (!options.plan.empty()) {
     Plan plan;
     std::string error;
     if (!parsePlan(options.plan, graph, plan, error))
-      return Error::refused(options.planFile.empty() ? "plan" : options.planFile, error,
-                            "compare with the plan that `--emit plan=-` prints for this model");
+      return Error::refused(
+          options.planFile.empty() ? "plan" : options.planFile, error,
+          "compare with the plan that `--emit plan=-` prints for this model");
     return plan;
   }
   if (options.explorer == Explorer::Xla)
-    return Error::refused("--explorer xla", "this planner is not built yet", "use fusionstitching or none");
+    return Error::refused("--explorer xla", "this planner is not built yet",
+                          "use fusionstitching or none");
   PlannerOptions planner;
   planner.explorer = options.explorer;
   planner.target = target;
@@ -56,19 +61,22 @@ Result<Plan> makePlan(const PrimitiveGraph &graph, const CompileOptions &options
 
 std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
   const Primitive &primitive = graph.primitives[id];
-  return primitive.origins.empty() ? primitive.name : graph.origins[primitive.origins[0]].node;
+  return primitive.origins.empty() ? primitive.name
+                                   : graph.origins[primitive.origins[0]].node;
 }
 
 class Compiler {
 public:
-  Compiler(PrimitiveGraph graph, const CompileOptions &options) : graph(std::move(graph)), options(options) {}
+  Compiler(PrimitiveGraph graph, const CompileOptions &options)
+      : graph(std::move(graph)), options(options) {}
 
   Result<Compilation> run() {
     if (Status status = cleanGraph(); !status.ok())
       return status.error();
     ProgramBuilder builder(graph);
     builder.program.compilerVersion = compilerVersion();
-    builder.program.explorer = options.explorer == Explorer::None ? "none" : "fusionstitching";
+    builder.program.explorer =
+        options.explorer == Explorer::None ? "none" : "fusionstitching";
     uint64_t optionsHash = hashText(builder.program.explorer);
     for (const std::string &target : options.targets)
       optionsHash = hashText(target, optionsHash);
@@ -95,8 +103,10 @@ private:
     return {};
   }
 
-  Status compileTarget(const std::string &name, bool first, ProgramBuilder &builder) {
-    Result<std::unique_ptr<CodeTarget>> code = CodeTarget::create(name, options, first);
+  Status compileTarget(const std::string &name, bool first,
+                       ProgramBuilder &builder) {
+    Result<std::unique_ptr<CodeTarget>> code =
+        CodeTarget::create(name, options, first);
     if (!code.ok())
       return code.error();
     CodeTarget &target = **code;
@@ -117,7 +127,9 @@ private:
     std::vector<PlannedLaunch> launches;
     {
       CpuTimer timer(compilation.seconds.schedule);
-      if (Status status = scheduleAll(plan, target.scheduleTarget(), kernels, launches); !status.ok())
+      if (Status status =
+              scheduleAll(plan, target.scheduleTarget(), kernels, launches);
+          !status.ok())
         return status;
     }
     if (first)
@@ -126,7 +138,8 @@ private:
     TargetProgram program;
     TargetReport report;
     report.target = name;
-    if (Status status = target.generate(kernels, program, report, compilation); !status.ok())
+    if (Status status = target.generate(kernels, program, report, compilation);
+        !status.ok())
       return status;
     std::vector<bool> seen(kernels.kernels().size(), false);
     size_t launch = 0;
@@ -143,22 +156,27 @@ private:
       report.kernels.push_back(std::move(entry));
     }
     for (const Decision &decision : plan.decisions)
-      report.decisions.push_back({nodeOf(graph, decision.a), nodeOf(graph, decision.b), decision.merged,
+      report.decisions.push_back({nodeOf(graph, decision.a),
+                                  nodeOf(graph, decision.b), decision.merged,
                                   decision.byProfit, decision.reason});
     compilation.targets.push_back(std::move(report));
-    if (Status status = builder.addTarget(plan, launches, std::move(program)); !status.ok())
+    if (Status status = builder.addTarget(plan, launches, std::move(program));
+        !status.ok())
       return status;
-    estimateLaunches(builder.program.targets.back(), compilation.targets.back(), kernels);
+    estimateLaunches(builder.program.targets.back(), compilation.targets.back(),
+                     kernels);
     return {};
   }
 
-  Status scheduleAll(Plan &plan, const ScheduleTarget &target, KernelSet &kernels,
-                     std::vector<PlannedLaunch> &launches) {
+  Status scheduleAll(Plan &plan, const ScheduleTarget &target,
+                     KernelSet &kernels, std::vector<PlannedLaunch> &launches) {
     // A step whose outputs are all empty has nothing to do.
     std::erase_if(plan.steps, [&](const PlanStep &step) {
       return step.kind == PlanStep::Kind::Kernel &&
              std::all_of(step.outputs.begin(), step.outputs.end(),
-                         [&](ValueId output) { return graph.type(output).elements() == 0; });
+                         [&](ValueId output) {
+                           return graph.type(output).elements() == 0;
+                         });
     });
     for (const PlanStep &step : plan.steps) {
       if (step.kind != PlanStep::Kind::Kernel)
@@ -173,10 +191,13 @@ private:
       if (auto *refusal = std::get_if<Refusal>(&scheduled)) {
         std::string where = nodeOf(graph, step.members.back());
         if (!options.plan.empty())
-          return Error{ErrorKind::Refused,
-                       {{where, options.planFile, "this kernel of the plan can't be built: " + refusal->reason,
-                         "split it"}}};
-        return Error{ErrorKind::Internal, {{where, "schedule", refusal->reason, ""}}};
+          return Error{
+              ErrorKind::Refused,
+              {{where, options.planFile,
+                "this kernel of the plan can't be built: " + refusal->reason,
+                "split it"}}};
+        return Error{ErrorKind::Internal,
+                     {{where, "schedule", refusal->reason, ""}}};
       }
       ScheduledKernel &kernel = std::get<ScheduledKernel>(scheduled);
       if (auto problem = options.verify ? verify(kernel.program) : std::nullopt)
@@ -185,7 +206,8 @@ private:
       for (const StageArgument &argument : kernel.program.arguments)
         launch.arguments.push_back(argument.value);
       launch.schemes = schemesOf(kernel.program, kernel.schedule);
-      launch.kernel = kernels.add(std::move(kernel), nodeOf(graph, step.members.back()));
+      launch.kernel =
+          kernels.add(std::move(kernel), nodeOf(graph, step.members.back()));
       launches.push_back(std::move(launch));
     }
     return {};
@@ -205,7 +227,8 @@ private:
   }
 
   /// What the cost model says of every launch, now that its bytes are known.
-  static void estimateLaunches(TargetProgram &target, TargetReport &report, const KernelSet &kernels) {
+  static void estimateLaunches(TargetProgram &target, TargetReport &report,
+                               const KernelSet &kernels) {
     const cost::Device *device = cost::findDevice(target.target);
     size_t launch = 0;
     for (Step &step : target.steps) {
@@ -219,24 +242,27 @@ private:
         continue;
       cost::KernelShape shape;
       shape.blocks = code.grid[0] * code.grid[1] * code.grid[2];
-      shape.block = {code.block[0] * code.block[1] * code.block[2], std::max<int64_t>(entry.registers, 0),
-                     code.sharedBytes};
+      shape.block = {code.block[0] * code.block[1] * code.block[2],
+                     std::max<int64_t>(entry.registers, 0), code.sharedBytes};
       shape.bytesRead = step.bytesRead;
       shape.bytesWritten = step.bytesWritten;
       int64_t elementBytes = 1, chunks = 1;
       for (const KernelArgument &argument : code.arguments)
         elementBytes = std::max<int64_t>(elementBytes, byteSize(argument.type));
       for (const Stage &stage : kernel.program.stages) {
-        int64_t perStep = static_cast<int64_t>(kernel.schedule.vectorWidth) * kernel.schedule.threadsPerRow;
+        int64_t perStep = static_cast<int64_t>(kernel.schedule.vectorWidth) *
+                          kernel.schedule.threadsPerRow;
         chunks = std::max(chunks, (stage.columns + perStep - 1) / perStep);
       }
-      shape.vectorBytes = std::min<int64_t>(16, elementBytes * kernel.schedule.vectorWidth);
+      shape.vectorBytes =
+          std::min<int64_t>(16, elementBytes * kernel.schedule.vectorWidth);
       shape.independentLoads = kernel.schedule.unrollColumns ? chunks : 1;
       cost::Estimate estimate = cost::estimate(*device, shape);
       entry.estimatedMicroseconds = estimate.microseconds;
       entry.waves = estimate.waves;
       entry.smsBusy = estimate.smsBusy;
-      entry.bytesInFlightPerSm = static_cast<double>(estimate.bytesInFlightPerSm);
+      entry.bytesInFlightPerSm =
+          static_cast<double>(estimate.bytesInFlightPerSm);
       step.estimatedMicroseconds = estimate.microseconds;
     }
   }
@@ -248,7 +274,8 @@ private:
 
 } // namespace
 
-Result<Compilation> compile(PrimitiveGraph graph, const CompileOptions &options) {
+Result<Compilation> compile(PrimitiveGraph graph,
+                            const CompileOptions &options) {
   return Compiler(std::move(graph), options).run();
 }
 
@@ -256,7 +283,8 @@ Result<Planned> planOnly(PrimitiveGraph graph, const CompileOptions &options) {
   cleanUp(graph);
   if (auto problem = graph.verify())
     return Error::internal("graph", *problem);
-  Result<ScheduleTarget> target = scheduleTargetOf(options.targets.empty() ? "host" : options.targets[0]);
+  Result<ScheduleTarget> target =
+      scheduleTargetOf(options.targets.empty() ? "host" : options.targets[0]);
   if (!target.ok())
     return target.error();
   Result<Plan> plan = makePlan(graph, options, *target);

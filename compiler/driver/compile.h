@@ -21,8 +21,9 @@ namespace lockstitch {
 ///   stages      the stage program of every kernel      llvm        LLVM IR
 ///   ptx         one module (sm_* targets)              cubin       assembled (needs ptxas)
 ///   object      the shared object (host targets)
-inline constexpr const char *kEmitStages[] = {"graph", "primitives", "plan", "schedule", "stages",
-                                              "llvm",  "ptx",        "cubin", "object"};
+inline constexpr const char *kEmitStages[] = {
+    "graph", "primitives", "plan",  "schedule", "stages",
+    "llvm",  "ptx",        "cubin", "object"};
 
 struct CompileOptions {
   /// "host", "x86-64-v2/3/4", "sm_70" ... "sm_120"; one TargetProgram each, in this order.
@@ -46,7 +47,8 @@ struct KernelReport {
   double waves = 0, bytesInFlightPerSm = 0;
   int64_t smsBusy = 0;
   double estimatedMicroseconds = 0;
-  double compileCpuMilliseconds = 0; // of the code; 0 where equal code was made before
+  double compileCpuMilliseconds =
+      0; // of the code; 0 where equal code was made before
 };
 
 /// A decision of the planner, by names.
@@ -61,12 +63,14 @@ struct TargetReport {
   std::string target;
   std::vector<KernelReport> kernels;
   std::vector<DecisionReport> decisions;
-  std::string assembler; // "ptxas 13.0 (path)" or why there is none; "" for host targets
+  std::string
+      assembler; // "ptxas 13.0 (path)" or why there is none; "" for host targets
 };
 
 /// CPU seconds of this process per stage.
 struct CompileSeconds {
-  double graph = 0, plan = 0, schedule = 0, codegenPtx = 0, codegenHost = 0, link = 0;
+  double graph = 0, plan = 0, schedule = 0, codegenPtx = 0, codegenHost = 0,
+         link = 0;
 };
 
 struct Compilation {
@@ -78,7 +82,8 @@ struct Compilation {
 
 /// Compiles `graph`, which the importer made. Errors: refused (unknown target, a plan that does not fit: the message has the
 /// line), internal.
-Result<Compilation> compile(PrimitiveGraph graph, const CompileOptions &options);
+Result<Compilation> compile(PrimitiveGraph graph,
+                            const CompileOptions &options);
 
 /// Only the clean-up and the plan, for `explain` and `inspect`: no code is generated.
 struct Planned {

@@ -15,7 +15,8 @@ uint32_t KernelSet::add(ScheduledKernel kernel, const std::string &label) {
   kernel.program.name.clear();
   for (StageArgument &argument : kernel.program.arguments)
     argument.value = kNone;
-  uint64_t hash = hashText(toString(kernel.schedule), hashText(toString(kernel.program)));
+  uint64_t hash =
+      hashText(toString(kernel.schedule), hashText(toString(kernel.program)));
   auto [first, last] = byHash.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     DistinctKernel &known = distinct[at->second];

@@ -25,8 +25,9 @@ ProgramBuilder::ProgramBuilder(const PrimitiveGraph &graph) : graph(graph) {
     program.inputs.push_back(info(input, graph.values[input].name));
   for (size_t i = 0; i < graph.outputs.size(); ++i)
     program.outputs.push_back(info(graph.outputs[i], graph.outputNames[i]));
-  program.totalNodes = std::count_if(graph.origins.begin(), graph.origins.end(),
-                                     [](const Origin &origin) { return !origin.isConstantNode; });
+  program.totalNodes = std::count_if(
+      graph.origins.begin(), graph.origins.end(),
+      [](const Origin &origin) { return !origin.isConstantNode; });
 }
 
 std::string ProgramBuilder::nameOf(ValueId value) const {
@@ -38,7 +39,8 @@ std::string ProgramBuilder::nameOf(ValueId value) const {
 
 BufferRef ProgramBuilder::constant(ValueId root) {
   const Value &value = graph.values[root];
-  auto [at, isNew] = constants.try_emplace(root, static_cast<uint32_t>(program.constants.size()));
+  auto [at, isNew] = constants.try_emplace(
+      root, static_cast<uint32_t>(program.constants.size()));
   if (isNew) {
     TensorInfo info;
     info.name = nameOf(root);
@@ -49,16 +51,19 @@ BufferRef ProgramBuilder::constant(ValueId root) {
     // Without bytes: the prologue computes it.
     Blob blob;
     if (value.kind == Value::Kind::Constant)
-      blob = {{value.constant.data, value.constant.bytes}, value.constant.owner};
+      blob = {{value.constant.data, value.constant.bytes},
+              value.constant.owner};
     program.constants.push_back(std::move(blob));
   }
   return {BufferRef::Space::Constant, at->second, 0, value.type.bytes()};
 }
 
-std::vector<std::string> ProgramBuilder::nodesOf(const std::vector<PrimitiveId> &members) const {
+std::vector<std::string>
+ProgramBuilder::nodesOf(const std::vector<PrimitiveId> &members) const {
   std::vector<OriginId> origins;
   for (PrimitiveId member : members)
-    origins.insert(origins.end(), graph.primitives[member].origins.begin(), graph.primitives[member].origins.end());
+    origins.insert(origins.end(), graph.primitives[member].origins.begin(),
+                   graph.primitives[member].origins.end());
   std::sort(origins.begin(), origins.end());
   origins.erase(std::unique(origins.begin(), origins.end()), origins.end());
   std::vector<std::string> nodes;
@@ -72,7 +77,8 @@ std::vector<std::string> ProgramBuilder::nodesOf(const std::vector<PrimitiveId> 
 void ProgramBuilder::countBytes(Step &step, const PlanStep &planStep) const {
   std::vector<std::pair<ValueId, int64_t>> reads;
   auto isMember = [&](PrimitiveId id) {
-    return id != kNone && std::binary_search(planStep.members.begin(), planStep.members.end(), id);
+    return id != kNone && std::binary_search(planStep.members.begin(),
+                                             planStep.members.end(), id);
   };
   auto add = [&](ValueId root, int64_t bytes) {
     bytes = std::min(bytes, graph.type(root).bytes());
@@ -87,11 +93,13 @@ void ProgramBuilder::countBytes(Step &step, const PlanStep &planStep) const {
     const Primitive &primitive = graph.primitives[member];
     if (primitive.kind == Primitive::Kind::Library) {
       for (ValueId operand : primitive.operands)
-        add(storageRoot(graph, operand), graph.type(storageRoot(graph, operand)).bytes());
+        add(storageRoot(graph, operand),
+            graph.type(storageRoot(graph, operand)).bytes());
       continue;
     }
     for (const ScalarOp &op : primitive.body.ops) {
-      if (op.opcode != ScalarOpcode::Read || isMember(graph.values[primitive.operands[op.operand]].producer))
+      if (op.opcode != ScalarOpcode::Read ||
+          isMember(graph.values[primitive.operands[op.operand]].producer))
         continue;
       // At most one element per point of the space that the map depends on.
       int64_t points = 1;
@@ -112,10 +120,13 @@ void ProgramBuilder::countBytes(Step &step, const PlanStep &planStep) const {
     step.bytesWritten += graph.type(output).bytes();
 }
 
-Status ProgramBuilder::addTarget(const Plan &plan, const std::vector<PlannedLaunch> &launches, TargetProgram target) {
+Status ProgramBuilder::addTarget(const Plan &plan,
+                                 const std::vector<PlannedLaunch> &launches,
+                                 TargetProgram target) {
   std::unordered_map<ValueId, BufferRef> place; // by storage root
   for (uint32_t i = 0; i < graph.inputs.size(); ++i)
-    place[graph.inputs[i]] = {BufferRef::Space::Input, i, 0, graph.type(graph.inputs[i]).bytes()};
+    place[graph.inputs[i]] = {BufferRef::Space::Input, i, 0,
+                              graph.type(graph.inputs[i]).bytes()};
 
   // What is made where.
   std::unordered_map<ValueId, int64_t> firstStep, lastStep;
@@ -164,14 +175,16 @@ Status ProgramBuilder::addTarget(const Plan &plan, const std::vector<PlannedLaun
   for (const PlanStep &step : plan.steps)
     for (ValueId output : step.outputs)
       if (!place.count(output)) {
-        intervals.push_back({firstStep[output], lastStep[output], graph.type(output).bytes()});
+        intervals.push_back(
+            {firstStep[output], lastStep[output], graph.type(output).bytes()});
         inArena.push_back(output);
       }
   Result<ArenaPlan> arena = planArena(intervals);
   if (!arena.ok())
     return arena.error();
   for (size_t i = 0; i < inArena.size(); ++i)
-    place[inArena[i]] = {BufferRef::Space::Arena, 0, arena->offsets[i], intervals[i].bytes};
+    place[inArena[i]] = {BufferRef::Space::Arena, 0, arena->offsets[i],
+                         intervals[i].bytes};
   target.arenaBytes = arena->totalBytes;
 
   auto buffer = [&](ValueId root) -> BufferRef {
@@ -193,7 +206,10 @@ Status ProgramBuilder::addTarget(const Plan &plan, const std::vector<PlannedLaun
       step.schemes = entry.schemes;
       for (PrimitiveId member : planned.members) {
         const Primitive &primitive = graph.primitives[member];
-        step.lineNodes.push_back(primitive.origins.empty() ? "" : graph.origins[primitive.origins[0]].node);
+        step.lineNodes.push_back(
+            primitive.origins.empty()
+                ? ""
+                : graph.origins[primitive.origins[0]].node);
       }
     } else {
       step.kind = Step::Kind::Library;
@@ -204,7 +220,8 @@ Status ProgramBuilder::addTarget(const Plan &plan, const std::vector<PlannedLaun
       step.argNames.push_back(nameOf(root));
     }
     countBytes(step, planned);
-    (planned.prologue ? target.prologue : target.steps).push_back(std::move(step));
+    (planned.prologue ? target.prologue : target.steps)
+        .push_back(std::move(step));
   }
 
   // Outputs that are inputs, constants, or the same as an earlier output are copied by the runtime.

@@ -12,8 +12,9 @@ namespace lockstitch {
 
 /// A kernel step of a plan, once its kernel is known.
 struct PlannedLaunch {
-  uint32_t kernel = 0;                // index into the target's distinct kernels
-  std::vector<ValueId> arguments;     // storage roots, one per argument of the kernel
+  uint32_t kernel = 0; // index into the target's distinct kernels
+  std::vector<ValueId>
+      arguments; // storage roots, one per argument of the kernel
   std::vector<std::string> schemes;
 };
 
@@ -22,19 +23,24 @@ public:
   explicit ProgramBuilder(const PrimitiveGraph &graph);
 
   /// Adds the steps of one target. `launches` stands beside the kernel steps of `plan`, in order.
-  Status addTarget(const Plan &plan, const std::vector<PlannedLaunch> &launches, TargetProgram target);
-  std::shared_ptr<const Program> finish() { return std::make_shared<Program>(std::move(program)); }
+  Status addTarget(const Plan &plan, const std::vector<PlannedLaunch> &launches,
+                   TargetProgram target);
+  std::shared_ptr<const Program> finish() {
+    return std::make_shared<Program>(std::move(program));
+  }
 
   Program program;
 
 private:
   BufferRef constant(ValueId root);
   std::string nameOf(ValueId value) const;
-  std::vector<std::string> nodesOf(const std::vector<PrimitiveId> &members) const;
+  std::vector<std::string>
+  nodesOf(const std::vector<PrimitiveId> &members) const;
   void countBytes(Step &step, const PlanStep &planStep) const;
 
   const PrimitiveGraph &graph;
-  std::unordered_map<ValueId, uint32_t> constants; // storage root -> index in program.constants
+  std::unordered_map<ValueId, uint32_t>
+      constants; // storage root -> index in program.constants
 };
 
 } // namespace lockstitch

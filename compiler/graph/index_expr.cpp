@@ -60,12 +60,14 @@ IndexExpr IndexExpr::runtime(unsigned position) {
   return IndexExpr(std::move(node));
 }
 
-IndexExpr IndexExpr::make(Kind kind, const IndexExpr &lhs, const IndexExpr &rhs) {
+IndexExpr IndexExpr::make(Kind kind, const IndexExpr &lhs,
+                          const IndexExpr &rhs) {
   auto node = std::make_shared<Node>();
   node->kind = kind;
   node->lhs = lhs.node;
   node->rhs = rhs.node;
-  node->hash = mix(mix(4 + static_cast<uint64_t>(kind), lhs.node->hash), rhs.node->hash);
+  node->hash =
+      mix(mix(4 + static_cast<uint64_t>(kind), lhs.node->hash), rhs.node->hash);
   node->dimMask = lhs.node->dimMask | rhs.node->dimMask;
   node->hasRuntime = lhs.node->hasRuntime || rhs.node->hasRuntime;
   return IndexExpr(std::move(node));
@@ -88,7 +90,8 @@ bool IndexExpr::usesAnyRuntime() const { return node->hasRuntime; }
 bool IndexExpr::operator==(const IndexExpr &other) const {
   if (node == other.node)
     return true;
-  if (node->hash != other.node->hash || node->kind != other.node->kind || node->value != other.node->value)
+  if (node->hash != other.node->hash || node->kind != other.node->kind ||
+      node->value != other.node->value)
     return false;
   if (!node->lhs)
     return true;
@@ -135,7 +138,9 @@ IndexExpr operator+(const IndexExpr &lhs, const IndexExpr &rhs) {
   return IndexExpr::make(IndexExpr::Kind::Add, lhs, rhs);
 }
 
-IndexExpr operator-(const IndexExpr &lhs, const IndexExpr &rhs) { return lhs + rhs * IndexExpr::constant(-1); }
+IndexExpr operator-(const IndexExpr &lhs, const IndexExpr &rhs) {
+  return lhs + rhs * IndexExpr::constant(-1);
+}
 
 IndexExpr operator*(const IndexExpr &lhs, const IndexExpr &rhs) {
   if (lhs.isConstant() && rhs.isConstant())
@@ -156,7 +161,8 @@ IndexExpr floorDiv(const IndexExpr &lhs, int64_t divisor) {
     return lhs;
   if (lhs.isConstant())
     return IndexExpr::constant(floorDivide(lhs.value(), divisor));
-  return IndexExpr::make(IndexExpr::Kind::FloorDiv, lhs, IndexExpr::constant(divisor));
+  return IndexExpr::make(IndexExpr::Kind::FloorDiv, lhs,
+                         IndexExpr::constant(divisor));
 }
 
 IndexExpr mod(const IndexExpr &lhs, int64_t divisor) {
@@ -164,11 +170,14 @@ IndexExpr mod(const IndexExpr &lhs, int64_t divisor) {
   if (divisor == 1)
     return IndexExpr::constant(0);
   if (lhs.isConstant())
-    return IndexExpr::constant(lhs.value() - floorDivide(lhs.value(), divisor) * divisor);
-  return IndexExpr::make(IndexExpr::Kind::Mod, lhs, IndexExpr::constant(divisor));
+    return IndexExpr::constant(lhs.value() -
+                               floorDivide(lhs.value(), divisor) * divisor);
+  return IndexExpr::make(IndexExpr::Kind::Mod, lhs,
+                         IndexExpr::constant(divisor));
 }
 
-IndexExpr substitute(const IndexExpr &expr, std::span<const IndexExpr> dims, std::span<const IndexExpr> runtimes) {
+IndexExpr substitute(const IndexExpr &expr, std::span<const IndexExpr> dims,
+                     std::span<const IndexExpr> runtimes) {
   using Kind = IndexExpr::Kind;
   switch (expr.kind()) {
   case Kind::Constant:
@@ -180,7 +189,8 @@ IndexExpr substitute(const IndexExpr &expr, std::span<const IndexExpr> dims, std
   default:
     break;
   }
-  IndexExpr lhs = substitute(expr.lhs(), dims, runtimes), rhs = substitute(expr.rhs(), dims, runtimes);
+  IndexExpr lhs = substitute(expr.lhs(), dims, runtimes),
+            rhs = substitute(expr.rhs(), dims, runtimes);
   switch (expr.kind()) {
   case Kind::Add:
     return lhs + rhs;
@@ -193,7 +203,8 @@ IndexExpr substitute(const IndexExpr &expr, std::span<const IndexExpr> dims, std
   }
 }
 
-int64_t evaluate(const IndexExpr &expr, std::span<const int64_t> dims, std::span<const int64_t> runtimes) {
+int64_t evaluate(const IndexExpr &expr, std::span<const int64_t> dims,
+                 std::span<const int64_t> runtimes) {
   using Kind = IndexExpr::Kind;
   switch (expr.kind()) {
   case Kind::Constant:
@@ -203,13 +214,17 @@ int64_t evaluate(const IndexExpr &expr, std::span<const int64_t> dims, std::span
   case Kind::Runtime:
     return runtimes[expr.position()];
   case Kind::Add:
-    return evaluate(expr.lhs(), dims, runtimes) + evaluate(expr.rhs(), dims, runtimes);
+    return evaluate(expr.lhs(), dims, runtimes) +
+           evaluate(expr.rhs(), dims, runtimes);
   case Kind::Mul:
-    return evaluate(expr.lhs(), dims, runtimes) * evaluate(expr.rhs(), dims, runtimes);
+    return evaluate(expr.lhs(), dims, runtimes) *
+           evaluate(expr.rhs(), dims, runtimes);
   case Kind::FloorDiv:
-    return floorDivide(evaluate(expr.lhs(), dims, runtimes), expr.rhs().value());
+    return floorDivide(evaluate(expr.lhs(), dims, runtimes),
+                       expr.rhs().value());
   case Kind::Mod: {
-    int64_t value = evaluate(expr.lhs(), dims, runtimes), divisor = expr.rhs().value();
+    int64_t value = evaluate(expr.lhs(), dims, runtimes),
+            divisor = expr.rhs().value();
     return value - floorDivide(value, divisor) * divisor;
   }
   }

@@ -18,7 +18,9 @@ namespace lockstitch {
 struct Interval {
   int64_t low;
   int64_t high;
-  bool contains(const Interval &other) const { return low <= other.low && other.high <= high; }
+  bool contains(const Interval &other) const {
+    return low <= other.low && other.high <= high;
+  }
 };
 
 /// What is known of the variables of an expression: bounds of each dimension and of each run-time variable.
@@ -64,7 +66,8 @@ public:
 
 private:
   struct Node;
-  explicit IndexExpr(std::shared_ptr<const Node> node) : node(std::move(node)) {}
+  explicit IndexExpr(std::shared_ptr<const Node> node)
+      : node(std::move(node)) {}
   static IndexExpr make(Kind kind, const IndexExpr &lhs, const IndexExpr &rhs);
   friend IndexExpr operator+(const IndexExpr &, const IndexExpr &);
   friend IndexExpr operator*(const IndexExpr &, const IndexExpr &);
@@ -90,16 +93,19 @@ IndexExpr simplify(const IndexExpr &expr, const IndexRanges &ranges);
 Interval rangeOf(const IndexExpr &expr, const IndexRanges &ranges);
 
 /// Replaces Dim(i) by `dims[i]` and Runtime(i) by `runtimes[i]`; variables beyond the spans stay.
-IndexExpr substitute(const IndexExpr &expr, std::span<const IndexExpr> dims, std::span<const IndexExpr> runtimes = {});
+IndexExpr substitute(const IndexExpr &expr, std::span<const IndexExpr> dims,
+                     std::span<const IndexExpr> runtimes = {});
 
 /// Value for given coordinates.
-int64_t evaluate(const IndexExpr &expr, std::span<const int64_t> dims, std::span<const int64_t> runtimes = {});
+int64_t evaluate(const IndexExpr &expr, std::span<const int64_t> dims,
+                 std::span<const int64_t> runtimes = {});
 
 /// The canonical sum of an expression: constant + sum of coefficient * atom, an atom being a Dim, a Runtime, a FloorDiv, a
 /// Mod or a product of variables.
 struct LinearForm {
   int64_t constant = 0;
-  std::vector<std::pair<IndexExpr, int64_t>> terms; // sorted by atom, coefficients not zero
+  std::vector<std::pair<IndexExpr, int64_t>>
+      terms; // sorted by atom, coefficients not zero
   IndexExpr toExpr() const;
 };
 LinearForm toLinearForm(const IndexExpr &expr, const IndexRanges &ranges);

@@ -35,10 +35,12 @@ struct IndexMap {
 IndexRanges rangesOf(const Shape &domain);
 
 /// `outer` after `inner`: replaces outer's dimensions by inner's results and simplifies on `ranges` (of inner's space).
-IndexMap compose(const IndexMap &outer, const IndexMap &inner, const IndexRanges &ranges);
+IndexMap compose(const IndexMap &outer, const IndexMap &inner,
+                 const IndexRanges &ranges);
 
 /// Row-major linear index of coordinates `results` in `shape`, simplified on `ranges`.
-IndexExpr linearize(std::span<const IndexExpr> results, const Shape &shape, const IndexRanges &ranges);
+IndexExpr linearize(std::span<const IndexExpr> results, const Shape &shape,
+                    const IndexRanges &ranges);
 
 /// The map that a reshape from `from` to `to` is: coordinates of `to` -> coordinates of `from`. Equal element counts.
 IndexMap reshapeMap(const Shape &from, const Shape &to);

@@ -20,7 +20,9 @@ namespace {
 constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max() / 4;
 
 int64_t clampToInfinity(__int128 value) {
-  return value > kInfinity ? kInfinity : value < -kInfinity ? -kInfinity : static_cast<int64_t>(value);
+  return value > kInfinity    ? kInfinity
+         : value < -kInfinity ? -kInfinity
+                              : static_cast<int64_t>(value);
 }
 
 int64_t floorDivide(int64_t a, int64_t b) {
@@ -37,8 +39,9 @@ Interval scale(const Interval &interval, int64_t factor) {
 void addTerm(LinearForm &form, const IndexExpr &atom, int64_t coefficient) {
   if (!coefficient)
     return;
-  auto at = std::lower_bound(form.terms.begin(), form.terms.end(), atom,
-                             [](const auto &term, const IndexExpr &key) { return term.first < key; });
+  auto at = std::lower_bound(
+      form.terms.begin(), form.terms.end(), atom,
+      [](const auto &term, const IndexExpr &key) { return term.first < key; });
   if (at != form.terms.end() && at->first == atom) {
     at->second += coefficient;
     if (!at->second)
@@ -62,14 +65,19 @@ Interval rangeOfAtom(const IndexExpr &atom, const IndexRanges &ranges) {
   case Kind::Constant:
     return {atom.value(), atom.value()};
   case Kind::Dim:
-    return atom.position() < ranges.dims.size() ? ranges.dims[atom.position()] : Interval{-kInfinity, kInfinity};
+    return atom.position() < ranges.dims.size()
+               ? ranges.dims[atom.position()]
+               : Interval{-kInfinity, kInfinity};
   case Kind::Runtime:
-    return atom.position() < ranges.runtimes.size() ? ranges.runtimes[atom.position()] : Interval{-kInfinity, kInfinity};
+    return atom.position() < ranges.runtimes.size()
+               ? ranges.runtimes[atom.position()]
+               : Interval{-kInfinity, kInfinity};
   case Kind::FloorDiv: {
     Interval inner = rangeOf(atom.lhs(), ranges);
     int64_t divisor = atom.rhs().value();
-    return {inner.low <= -kInfinity ? -kInfinity : floorDivide(inner.low, divisor),
-            inner.high >= kInfinity ? kInfinity : floorDivide(inner.high, divisor)};
+    return {
+        inner.low <= -kInfinity ? -kInfinity : floorDivide(inner.low, divisor),
+        inner.high >= kInfinity ? kInfinity : floorDivide(inner.high, divisor)};
   }
   case Kind::Mod: {
     Interval inner = rangeOf(atom.lhs(), ranges);
@@ -80,11 +88,13 @@ Interval rangeOfAtom(const IndexExpr &atom, const IndexRanges &ranges) {
   }
   case Kind::Mul: {
     Interval a = rangeOf(atom.lhs(), ranges), b = rangeOf(atom.rhs(), ranges);
-    int64_t corners[] = {clampToInfinity(static_cast<__int128>(a.low) * b.low),
-                         clampToInfinity(static_cast<__int128>(a.low) * b.high),
-                         clampToInfinity(static_cast<__int128>(a.high) * b.low),
-                         clampToInfinity(static_cast<__int128>(a.high) * b.high)};
-    return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+    int64_t corners[] = {
+        clampToInfinity(static_cast<__int128>(a.low) * b.low),
+        clampToInfinity(static_cast<__int128>(a.low) * b.high),
+        clampToInfinity(static_cast<__int128>(a.high) * b.low),
+        clampToInfinity(static_cast<__int128>(a.high) * b.high)};
+    return {*std::min_element(corners, corners + 4),
+            *std::max_element(corners, corners + 4)};
   }
   case Kind::Add:
     return rangeOfForm(toLinearForm(atom, ranges), ranges);
@@ -109,11 +119,13 @@ LinearForm single(const IndexExpr &atom) {
 }
 
 bool isSingleAtom(const LinearForm &form, IndexExpr::Kind kind) {
-  return !form.constant && form.terms.size() == 1 && form.terms[0].second == 1 && form.terms[0].first.kind() == kind;
+  return !form.constant && form.terms.size() == 1 &&
+         form.terms[0].second == 1 && form.terms[0].first.kind() == kind;
 }
 
 /// Splits `form` into divisor * quotient + rest, the rest having no term that divides and a constant in [0, divisor).
-void splitByDivisor(const LinearForm &form, int64_t divisor, LinearForm &quotient, LinearForm &rest) {
+void splitByDivisor(const LinearForm &form, int64_t divisor,
+                    LinearForm &quotient, LinearForm &rest) {
   quotient.constant = floorDivide(form.constant, divisor);
   rest.constant = form.constant - quotient.constant * divisor;
   for (const auto &[atom, coefficient] : form.terms) {
@@ -132,7 +144,8 @@ int64_t commonDivisor(const LinearForm &form, int64_t with) {
 }
 
 /// Finds g > 1 dividing `divisor` such that form = g*high + low with 0 <= low < g; false when there is none.
-bool splitSmallRemainder(const LinearForm &form, int64_t divisor, const IndexRanges &ranges, int64_t &g,
+bool splitSmallRemainder(const LinearForm &form, int64_t divisor,
+                         const IndexRanges &ranges, int64_t &g,
                          LinearForm &high, LinearForm &low) {
   for (const auto &[atom, coefficient] : form.terms) {
     g = std::gcd(coefficient, divisor);
@@ -148,11 +161,14 @@ bool splitSmallRemainder(const LinearForm &form, int64_t divisor, const IndexRan
   return false;
 }
 
-LinearForm floorDivForm(const LinearForm &form, int64_t divisor, const IndexRanges &ranges);
-LinearForm modForm(const LinearForm &form, int64_t divisor, const IndexRanges &ranges);
+LinearForm floorDivForm(const LinearForm &form, int64_t divisor,
+                        const IndexRanges &ranges);
+LinearForm modForm(const LinearForm &form, int64_t divisor,
+                   const IndexRanges &ranges);
 void recombine(LinearForm &form, const IndexRanges &ranges);
 
-LinearForm floorDivForm(const LinearForm &form, int64_t divisor, const IndexRanges &ranges) {
+LinearForm floorDivForm(const LinearForm &form, int64_t divisor,
+                        const IndexRanges &ranges) {
   if (divisor == 1)
     return form;
   LinearForm result, rest;
@@ -181,12 +197,17 @@ LinearForm floorDivForm(const LinearForm &form, int64_t divisor, const IndexRang
   }
   if (isSingleAtom(rest, IndexExpr::Kind::FloorDiv)) {
     const IndexExpr &atom = rest.terms[0].first;
-    addScaled(result, floorDivForm(toLinearForm(atom.lhs(), ranges), atom.rhs().value() * divisor, ranges), 1);
+    addScaled(result,
+              floorDivForm(toLinearForm(atom.lhs(), ranges),
+                           atom.rhs().value() * divisor, ranges),
+              1);
     return result;
   }
-  if (isSingleAtom(rest, IndexExpr::Kind::Mod) && rest.terms[0].first.rhs().value() % divisor == 0) {
+  if (isSingleAtom(rest, IndexExpr::Kind::Mod) &&
+      rest.terms[0].first.rhs().value() % divisor == 0) {
     const IndexExpr &atom = rest.terms[0].first;
-    LinearForm inner = floorDivForm(toLinearForm(atom.lhs(), ranges), divisor, ranges);
+    LinearForm inner =
+        floorDivForm(toLinearForm(atom.lhs(), ranges), divisor, ranges);
     addScaled(result, modForm(inner, atom.rhs().value() / divisor, ranges), 1);
     return result;
   }
@@ -194,7 +215,8 @@ LinearForm floorDivForm(const LinearForm &form, int64_t divisor, const IndexRang
   return result;
 }
 
-LinearForm modForm(const LinearForm &form, int64_t divisor, const IndexRanges &ranges) {
+LinearForm modForm(const LinearForm &form, int64_t divisor,
+                   const IndexRanges &ranges) {
   LinearForm result;
   if (divisor == 1)
     return result;
@@ -225,8 +247,10 @@ LinearForm modForm(const LinearForm &form, int64_t divisor, const IndexRanges &r
     addScaled(result, modForm(high, divisor / g, ranges), g);
     return result;
   }
-  if (isSingleAtom(rest, IndexExpr::Kind::Mod) && rest.terms[0].first.rhs().value() % divisor == 0)
-    return modForm(toLinearForm(rest.terms[0].first.lhs(), ranges), divisor, ranges);
+  if (isSingleAtom(rest, IndexExpr::Kind::Mod) &&
+      rest.terms[0].first.rhs().value() % divisor == 0)
+    return modForm(toLinearForm(rest.terms[0].first.lhs(), ranges), divisor,
+                   ranges);
   return single(mod(rest.toExpr(), divisor));
 }
 
@@ -246,7 +270,8 @@ void recombine(LinearForm &form, const IndexRanges &ranges) {
       bool present = true;
       bool hasDiv = false;
       for (const auto &[q, qc] : quotient.terms) {
-        bool isDiv = q.kind() == IndexExpr::Kind::FloorDiv || q.kind() == IndexExpr::Kind::Mod;
+        bool isDiv = q.kind() == IndexExpr::Kind::FloorDiv ||
+                     q.kind() == IndexExpr::Kind::Mod;
         hasDiv |= isDiv;
         if (!isDiv)
           continue;
@@ -300,7 +325,8 @@ LinearForm toLinearForm(const IndexExpr &expr, const IndexRanges &ranges) {
     return form;
   }
   case Kind::Mul: {
-    LinearForm lhs = toLinearForm(expr.lhs(), ranges), rhs = toLinearForm(expr.rhs(), ranges);
+    LinearForm lhs = toLinearForm(expr.lhs(), ranges),
+               rhs = toLinearForm(expr.rhs(), ranges);
     if (rhs.terms.empty()) {
       addScaled(form, lhs, rhs.constant);
       return form;
@@ -313,14 +339,18 @@ LinearForm toLinearForm(const IndexExpr &expr, const IndexRanges &ranges) {
     return form;
   }
   case Kind::FloorDiv:
-    return floorDivForm(toLinearForm(expr.lhs(), ranges), expr.rhs().value(), ranges);
+    return floorDivForm(toLinearForm(expr.lhs(), ranges), expr.rhs().value(),
+                        ranges);
   case Kind::Mod:
-    return modForm(toLinearForm(expr.lhs(), ranges), expr.rhs().value(), ranges);
+    return modForm(toLinearForm(expr.lhs(), ranges), expr.rhs().value(),
+                   ranges);
   }
   return form;
 }
 
-IndexExpr simplify(const IndexExpr &expr, const IndexRanges &ranges) { return toLinearForm(expr, ranges).toExpr(); }
+IndexExpr simplify(const IndexExpr &expr, const IndexRanges &ranges) {
+  return toLinearForm(expr, ranges).toExpr();
+}
 
 Interval rangeOf(const IndexExpr &expr, const IndexRanges &ranges) {
   return rangeOfForm(toLinearForm(expr, ranges), ranges);

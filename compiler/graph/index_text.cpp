@@ -50,7 +50,8 @@ void print(const IndexExpr &expr, std::string &text, bool nested) {
 
 class Parser {
 public:
-  Parser(std::string_view text, std::string &error) : text(text), error(error) {}
+  Parser(std::string_view text, std::string &error)
+      : text(text), error(error) {}
 
   bool map(IndexMap &result) {
     if (!expect('('))
@@ -86,7 +87,8 @@ public:
       IndexConstraint constraint;
       if (!sum(constraint.expr))
         return false;
-      if (!word("in") || !number(constraint.lo) || !word("..") || !number(constraint.hi))
+      if (!word("in") || !number(constraint.lo) || !word("..") ||
+          !number(constraint.hi))
         return fail("expected 'in LOW .. HIGH'");
       result.constraints.push_back(std::move(constraint));
       more = peek(',');
@@ -100,7 +102,8 @@ public:
       return false;
     for (;;) {
       skip();
-      bool plus = at < text.size() && text[at] == '+', minus = at < text.size() && text[at] == '-';
+      bool plus = at < text.size() && text[at] == '+',
+           minus = at < text.size() && text[at] == '-';
       if (!plus && !minus)
         return true;
       ++at;
@@ -113,12 +116,14 @@ public:
 
   bool end() {
     skip();
-    return at == text.size() || fail("unexpected text '" + std::string(text.substr(at)) + "'");
+    return at == text.size() ||
+           fail("unexpected text '" + std::string(text.substr(at)) + "'");
   }
 
 private:
   void skip() {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+    while (at < text.size() &&
+           std::isspace(static_cast<unsigned char>(text[at])))
       ++at;
   }
   bool peek(char c) {
@@ -144,7 +149,8 @@ private:
   }
   bool number(int64_t &value) {
     skip();
-    auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    auto [end, code] =
+        std::from_chars(text.data() + at, text.data() + text.size(), value);
     if (code != std::errc())
       return false;
     at = end - text.data();
@@ -152,7 +158,8 @@ private:
   }
   bool variable(char letter, unsigned &position) {
     skip();
-    if (at + 1 >= text.size() || text[at] != letter || !std::isdigit(static_cast<unsigned char>(text[at + 1])))
+    if (at + 1 >= text.size() || text[at] != letter ||
+        !std::isdigit(static_cast<unsigned char>(text[at + 1])))
       return false;
     ++at;
     int64_t value = 0;
@@ -232,12 +239,14 @@ std::string toString(const IndexMap &map) {
     text += (i ? ", " : "") + toString(map.results[i]);
   text += ")";
   for (size_t i = 0; i < map.constraints.size(); ++i)
-    text += (i ? ", " : " if ") + toString(map.constraints[i].expr) + " in " + std::to_string(map.constraints[i].lo) +
-            " .. " + std::to_string(map.constraints[i].hi);
+    text += (i ? ", " : " if ") + toString(map.constraints[i].expr) + " in " +
+            std::to_string(map.constraints[i].lo) + " .. " +
+            std::to_string(map.constraints[i].hi);
   return text;
 }
 
-bool parseIndexExpr(std::string_view text, IndexExpr &expr, std::string &error) {
+bool parseIndexExpr(std::string_view text, IndexExpr &expr,
+                    std::string &error) {
   Parser parser(text, error);
   return parser.sum(expr) && parser.end();
 }

@@ -14,24 +14,30 @@ ConstantData ConstantData::own(std::vector<std::byte> bytes) {
   return {owner->data(), owner->size(), owner};
 }
 
-Reducer Reducer::simple(ScalarOpcode opcode, ElementType type, ElementType resultType) {
+Reducer Reducer::simple(ScalarOpcode opcode, ElementType type,
+                        ElementType resultType) {
   Reducer reducer;
-  ElementType accumulator = type == ElementType::Bool ? ElementType::Bool : computeType(type);
+  ElementType accumulator =
+      type == ElementType::Bool ? ElementType::Bool : computeType(type);
   reducer.types = {accumulator};
   ScalarConstant neutral;
   auto minimum = [&](bool lowest) {
     if (isFloat(accumulator))
-      return ScalarConstant::fromDouble(lowest ? -__builtin_inf() : __builtin_inf());
+      return ScalarConstant::fromDouble(lowest ? -__builtin_inf()
+                                               : __builtin_inf());
     unsigned bits = bitWidth(accumulator);
     if (isSignedInteger(accumulator)) {
       int64_t low = static_cast<int64_t>(~0ull << (bits - 1));
       return ScalarConstant::fromInt(lowest ? low : ~low);
     }
-    return ScalarConstant::fromInt(lowest ? 0 : static_cast<int64_t>(bits == 64 ? ~0ull : (1ull << bits) - 1));
+    return ScalarConstant::fromInt(
+        lowest ? 0
+               : static_cast<int64_t>(bits == 64 ? ~0ull : (1ull << bits) - 1));
   };
   switch (opcode) {
   case ScalarOpcode::Mul:
-    neutral = isFloat(accumulator) ? ScalarConstant::fromDouble(1) : ScalarConstant::fromInt(1);
+    neutral = isFloat(accumulator) ? ScalarConstant::fromDouble(1)
+                                   : ScalarConstant::fromInt(1);
     break;
   case ScalarOpcode::Max:
     neutral = minimum(true);
@@ -40,7 +46,8 @@ Reducer Reducer::simple(ScalarOpcode opcode, ElementType type, ElementType resul
     neutral = minimum(false);
     break;
   case ScalarOpcode::And:
-    neutral = ScalarConstant::fromInt(accumulator == ElementType::Bool ? 1 : -1);
+    neutral =
+        ScalarConstant::fromInt(accumulator == ElementType::Bool ? 1 : -1);
     break;
   default:
     break;
@@ -48,29 +55,38 @@ Reducer Reducer::simple(ScalarOpcode opcode, ElementType type, ElementType resul
   reducer.init = {neutral};
   for (ScalarProgram *program : {&reducer.update, &reducer.combine}) {
     ScalarBuilder builder(*program);
-    ScalarId left = builder.argument(0, accumulator), right = builder.argument(1, accumulator);
+    ScalarId left = builder.argument(0, accumulator),
+             right = builder.argument(1, accumulator);
     program->results = {builder.op(opcode, {left, right})};
   }
   ScalarBuilder builder(reducer.finish);
-  reducer.finish.results = {builder.cast(builder.argument(0, accumulator), resultType)};
+  reducer.finish.results = {
+      builder.cast(builder.argument(0, accumulator), resultType)};
   return reducer;
 }
 
 ValueId PrimitiveGraph::addInput(std::string name, TensorType type) {
-  values.push_back({Value::Kind::Input, std::move(type), std::move(name), kNone, {}});
+  values.push_back(
+      {Value::Kind::Input, std::move(type), std::move(name), kNone, {}});
   inputs.push_back(static_cast<ValueId>(values.size() - 1));
   return inputs.back();
 }
 
-ValueId PrimitiveGraph::addConstant(std::string name, TensorType type, ConstantData data) {
-  values.push_back({Value::Kind::Constant, std::move(type), std::move(name), kNone, std::move(data)});
+ValueId PrimitiveGraph::addConstant(std::string name, TensorType type,
+                                    ConstantData data) {
+  values.push_back({Value::Kind::Constant, std::move(type), std::move(name),
+                    kNone, std::move(data)});
   return static_cast<ValueId>(values.size() - 1);
 }
 
-ValueId PrimitiveGraph::add(Primitive primitive, TensorType type, std::string valueName) {
+ValueId PrimitiveGraph::add(Primitive primitive, TensorType type,
+                            std::string valueName) {
   ValueId result = static_cast<ValueId>(values.size());
-  values.push_back({Value::Kind::Result, std::move(type), std::move(valueName),
-                    static_cast<PrimitiveId>(primitives.size()), {}});
+  values.push_back({Value::Kind::Result,
+                    std::move(type),
+                    std::move(valueName),
+                    static_cast<PrimitiveId>(primitives.size()),
+                    {}});
   primitive.result = result;
   primitives.push_back(std::move(primitive));
   return result;
@@ -89,15 +105,19 @@ bool isReshape(const PrimitiveGraph &graph, const Primitive &primitive) {
   if (primitive.kind != Primitive::Kind::Pull || primitive.operands.size() != 1)
     return false;
   const ScalarProgram &body = primitive.body;
-  if (body.results.size() != 1 || body[body.results[0]].opcode != ScalarOpcode::Read)
+  if (body.results.size() != 1 ||
+      body[body.results[0]].opcode != ScalarOpcode::Read)
     return false;
   const ScalarOp &read = body[body.results[0]];
-  const TensorType &from = graph.type(primitive.operands[0]), &to = graph.type(primitive.result);
-  if (from.element != to.element || !read.args.empty() || !read.map.constraints.empty() || from.elements() != to.elements())
+  const TensorType &from = graph.type(primitive.operands[0]),
+                   &to = graph.type(primitive.result);
+  if (from.element != to.element || !read.args.empty() ||
+      !read.map.constraints.empty() || from.elements() != to.elements())
     return false;
   IndexRanges ranges = rangesOf(primitive.domain);
   return linearize(read.map.results, from.shape, ranges) ==
-         linearize(IndexMap::identity(primitive.domain.size()).results, to.shape, ranges);
+         linearize(IndexMap::identity(primitive.domain.size()).results,
+                   to.shape, ranges);
 }
 
 ValueId storageRoot(const PrimitiveGraph &graph, ValueId value) {
@@ -125,19 +145,22 @@ void computeStorageRoots(PrimitiveGraph &graph) {
   graph.storageRoots = std::move(roots);
 }
 
-std::optional<StridedView> asStridedView(const PrimitiveGraph &graph, const Primitive &primitive) {
+std::optional<StridedView> asStridedView(const PrimitiveGraph &graph,
+                                         const Primitive &primitive) {
   if (primitive.kind != Primitive::Kind::Pull || primitive.operands.size() != 1)
     return std::nullopt;
   const ScalarProgram &body = primitive.body;
-  if (body.results.size() != 1 || body[body.results[0]].opcode != ScalarOpcode::Read)
+  if (body.results.size() != 1 ||
+      body[body.results[0]].opcode != ScalarOpcode::Read)
     return std::nullopt;
   const ScalarOp &read = body[body.results[0]];
   const TensorType &from = graph.type(primitive.operands[0]);
-  if (from.element != graph.type(primitive.result).element || !read.args.empty() ||
-      !read.map.constraints.empty())
+  if (from.element != graph.type(primitive.result).element ||
+      !read.args.empty() || !read.map.constraints.empty())
     return std::nullopt;
   IndexRanges ranges = rangesOf(primitive.domain);
-  LinearForm form = toLinearForm(linearize(read.map.results, from.shape, ranges), ranges);
+  LinearForm form =
+      toLinearForm(linearize(read.map.results, from.shape, ranges), ranges);
   StridedView view;
   view.offset = form.constant;
   view.strides.resize(primitive.domain.size(), 0);
@@ -152,9 +175,10 @@ std::optional<StridedView> asStridedView(const PrimitiveGraph &graph, const Prim
 namespace {
 
 /// Checks one scalar program; `arguments` are the types of a region's arguments (empty for a body).
-std::optional<std::string> verifyProgram(const PrimitiveGraph &graph, const Primitive &primitive,
-                                         const ScalarProgram &program, const std::vector<ElementType> &arguments,
-                                         bool isBody) {
+std::optional<std::string>
+verifyProgram(const PrimitiveGraph &graph, const Primitive &primitive,
+              const ScalarProgram &program,
+              const std::vector<ElementType> &arguments, bool isBody) {
   IndexRanges ranges = rangesOf(primitive.domain);
   auto at = [](size_t i) { return "%" + std::to_string(i); };
   for (size_t i = 0; i < program.ops.size(); ++i) {
@@ -167,16 +191,19 @@ std::optional<std::string> verifyProgram(const PrimitiveGraph &graph, const Prim
         return at(i) + " uses a later value";
     switch (op.opcode) {
     case ScalarOpcode::Argument:
-      if (isBody || op.operand >= arguments.size() || arguments[op.operand] != op.type)
+      if (isBody || op.operand >= arguments.size() ||
+          arguments[op.operand] != op.type)
         return at(i) + " is no argument of this region";
       break;
     case ScalarOpcode::Read: {
       if (!isBody)
         return at(i) + " reads a tensor outside of a body";
       if (op.operand >= primitive.operands.size())
-        return at(i) + " reads operand " + std::to_string(op.operand) + ", which is not there";
+        return at(i) + " reads operand " + std::to_string(op.operand) +
+               ", which is not there";
       const TensorType &type = graph.type(primitive.operands[op.operand]);
-      if (type.element != op.type || op.map.results.size() != type.shape.size() ||
+      if (type.element != op.type ||
+          op.map.results.size() != type.shape.size() ||
           op.map.numDims != primitive.domain.size())
         return at(i) + " does not fit operand " + toString(type);
       if (numElements(primitive.domain) == 0)
@@ -186,18 +213,22 @@ std::optional<std::string> verifyProgram(const PrimitiveGraph &graph, const Prim
           continue; // the body clamps it
         bool guarded = false;
         for (const IndexConstraint &constraint : op.map.constraints)
-          guarded |= simplify(constraint.expr, ranges) == simplify(op.map.results[d], ranges) && constraint.lo >= 0 &&
+          guarded |= simplify(constraint.expr, ranges) ==
+                         simplify(op.map.results[d], ranges) &&
+                     constraint.lo >= 0 &&
                      constraint.hi < type.shape[d].value();
         if (guarded)
           continue;
         Interval range = rangeOf(op.map.results[d], ranges);
         if (range.low < 0 || range.high >= type.shape[d].value())
-          return at(i) + " reads outside of " + toString(type) + " at " + toString(op.map);
+          return at(i) + " reads outside of " + toString(type) + " at " +
+                 toString(op.map);
       }
       break;
     }
     case ScalarOpcode::Select:
-      if (program[op.args[0]].type != ElementType::Bool || program[op.args[1]].type != op.type ||
+      if (program[op.args[0]].type != ElementType::Bool ||
+          program[op.args[1]].type != op.type ||
           program[op.args[2]].type != op.type)
         return at(i) + " selects between different types";
       break;
@@ -228,8 +259,11 @@ std::optional<std::string> verifyProgram(const PrimitiveGraph &graph, const Prim
 std::optional<std::string> PrimitiveGraph::verify() const {
   for (PrimitiveId id = 0; id < primitives.size(); ++id) {
     const Primitive &primitive = primitives[id];
-    auto wrong = [&](const std::string &what) { return primitive.name + ": " + what; };
-    if (primitive.result >= values.size() || values[primitive.result].producer != id)
+    auto wrong = [&](const std::string &what) {
+      return primitive.name + ": " + what;
+    };
+    if (primitive.result >= values.size() ||
+        values[primitive.result].producer != id)
       return wrong("its result does not name it as the producer");
     for (ValueId operand : primitive.operands)
       if (operand >= primitive.result)
@@ -237,10 +271,14 @@ std::optional<std::string> PrimitiveGraph::verify() const {
     if (primitive.kind == Primitive::Kind::Library)
       continue;
     const TensorType &result = type(primitive.result);
-    if (primitive.reducedDims > primitive.domain.size() || primitive.resultRank() != result.shape.size() ||
-        !std::equal(result.shape.begin(), result.shape.end(), primitive.domain.begin()))
-      return wrong("its domain does not begin with the shape of its result " + toString(result));
-    if (auto problem = verifyProgram(*this, primitive, primitive.body, {}, true))
+    if (primitive.reducedDims > primitive.domain.size() ||
+        primitive.resultRank() != result.shape.size() ||
+        !std::equal(result.shape.begin(), result.shape.end(),
+                    primitive.domain.begin()))
+      return wrong("its domain does not begin with the shape of its result " +
+                   toString(result));
+    if (auto problem =
+            verifyProgram(*this, primitive, primitive.body, {}, true))
       return wrong("body: " + *problem);
     if (primitive.kind == Primitive::Kind::Pull) {
       if (primitive.reducedDims || primitive.body.results.size() != 1)
@@ -250,16 +288,23 @@ std::optional<std::string> PrimitiveGraph::verify() const {
       continue;
     }
     const Reducer &reducer = primitive.reducer;
-    std::vector<ElementType> updateTypes = reducer.types, combineTypes = reducer.types, finishTypes = reducer.types;
+    std::vector<ElementType> updateTypes = reducer.types,
+                             combineTypes = reducer.types,
+                             finishTypes = reducer.types;
     for (ScalarId id : primitive.body.results)
       updateTypes.push_back(primitive.body[id].type);
-    combineTypes.insert(combineTypes.end(), reducer.types.begin(), reducer.types.end());
-    if (reducer.init.size() != reducer.types.size() || reducer.update.results.size() != reducer.types.size() ||
-        reducer.combine.results.size() != reducer.types.size() || reducer.finish.results.size() != 1)
+    combineTypes.insert(combineTypes.end(), reducer.types.begin(),
+                        reducer.types.end());
+    if (reducer.init.size() != reducer.types.size() ||
+        reducer.update.results.size() != reducer.types.size() ||
+        reducer.combine.results.size() != reducer.types.size() ||
+        reducer.finish.results.size() != 1)
       return wrong("its reducer's regions do not fit its accumulators");
-    for (auto [program, types] : {std::pair{&reducer.update, &updateTypes}, std::pair{&reducer.combine, &combineTypes},
+    for (auto [program, types] : {std::pair{&reducer.update, &updateTypes},
+                                  std::pair{&reducer.combine, &combineTypes},
                                   std::pair{&reducer.finish, &finishTypes}})
-      if (auto problem = verifyProgram(*this, primitive, *program, *types, false))
+      if (auto problem =
+              verifyProgram(*this, primitive, *program, *types, false))
         return wrong("reducer: " + *problem);
     if (reducer.finish[reducer.finish.results[0]].type != result.element)
       return wrong("finishes with another type than its result's");

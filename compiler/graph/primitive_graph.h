@@ -26,7 +26,9 @@ struct TensorType {
   Shape shape;
   bool operator==(const TensorType &) const = default;
   int64_t elements() const { return numElements(shape); }
-  int64_t bytes() const { return elements() * static_cast<int64_t>(byteSize(element)); }
+  int64_t bytes() const {
+    return elements() * static_cast<int64_t>(byteSize(element));
+  }
 };
 std::string toString(const TensorType &type); // "f32[2x3]"
 
@@ -34,7 +36,8 @@ std::string toString(const TensorType &type); // "f32[2x3]"
 struct ConstantData {
   const std::byte *data = nullptr;
   size_t bytes = 0;
-  std::shared_ptr<const void> owner; // keeps `data` alive: a mapping of the file, or a vector
+  std::shared_ptr<const void>
+      owner; // keeps `data` alive: a mapping of the file, or a vector
   /// Makes an owned constant of `bytes` bytes.
   static ConstantData own(std::vector<std::byte> bytes);
 };
@@ -44,7 +47,7 @@ struct Value {
   enum class Kind : uint8_t { Input, Constant, Result };
   Kind kind = Kind::Input;
   TensorType type;
-  std::string name;         // of the ONNX value where there is one
+  std::string name;             // of the ONNX value where there is one
   PrimitiveId producer = kNone; // Result
   ConstantData constant;        // Constant
 };
@@ -53,8 +56,9 @@ struct Value {
 /// folded, or merged into another (the invariant is tested).
 struct Origin {
   enum class Fate : uint8_t { Pending, Primitive, Folded, Dead };
-  std::string node;   // node ID as INTERFACES.md defines it
-  std::string opType; // for messages only; nothing after the importer looks at it
+  std::string node; // node ID as INTERFACES.md defines it
+  std::string
+      opType; // for messages only; nothing after the importer looks at it
   bool isConstantNode = false;
   Fate fate = Fate::Pending;
 };
@@ -64,14 +68,15 @@ using OriginId = uint32_t;
 /// (accumulators..., values...) and yields accumulators; `combine` has (accumulators of the left..., of the right...) and
 /// yields accumulators; `finish` has (accumulators...) and yields the result. Argmax, Welford and online softmax fit.
 struct Reducer {
-  std::vector<ElementType> types;    // of the accumulators
-  std::vector<ScalarConstant> init;  // neutral elements
+  std::vector<ElementType> types;   // of the accumulators
+  std::vector<ScalarConstant> init; // neutral elements
   ScalarProgram update, combine, finish;
   bool operator==(const Reducer &) const = default;
 
   /// One accumulator in the compute type of `type`, `opcode` one of Add, Mul, Min, Max, And, Or; the result is cast to
   /// `resultType`.
-  static Reducer simple(ScalarOpcode opcode, ElementType type, ElementType resultType);
+  static Reducer simple(ScalarOpcode opcode, ElementType type,
+                        ElementType resultType);
 };
 
 /// One operation of the model on whole tensors.
@@ -89,9 +94,9 @@ struct Primitive {
   /// Iteration space: dimensions of the result, then (Reduce) the reduced ones.
   Shape domain;
   unsigned reducedDims = 0; // how many at the end of `domain` are folded away
-  ScalarProgram body;       // one result for Pull; the reducer's values for Reduce
-  Reducer reducer;          // Reduce
-  LibraryCall call;         // Library
+  ScalarProgram body; // one result for Pull; the reducer's values for Reduce
+  Reducer reducer;    // Reduce
+  LibraryCall call;   // Library
 
   unsigned resultRank() const { return domain.size() - reducedDims; }
 };
@@ -102,8 +107,10 @@ public:
   std::string name;
   std::vector<Value> values;
   std::vector<Primitive> primitives;
-  std::vector<ValueId> inputs, outputs; // outputs may name inputs, constants, or a value twice
-  std::vector<std::string> outputNames; // as the model calls them, beside `outputs`
+  std::vector<ValueId> inputs,
+      outputs; // outputs may name inputs, constants, or a value twice
+  std::vector<std::string>
+      outputNames; // as the model calls them, beside `outputs`
   std::vector<Origin> origins;
   SymbolTable symbols;
   /// Storage root of every value (see storageRoot), once computeStorageRoots() has run; empty before.
@@ -124,7 +131,8 @@ public:
 /// The graph as text, and back; constants' bytes are not part of it except when they are small (at most 8 elements).
 std::string toString(const PrimitiveGraph &graph);
 /// Returns false and sets `error` ("line 3: ...") on bad text. Large constants come back as zeros.
-bool parsePrimitiveGraph(std::string_view text, PrimitiveGraph &graph, std::string &error);
+bool parsePrimitiveGraph(std::string_view text, PrimitiveGraph &graph,
+                         std::string &error);
 
 /// Is it a reinterpretation of its only operand's bytes: same element type, same row-major order?
 bool isReshape(const PrimitiveGraph &graph, const Primitive &primitive);
@@ -136,7 +144,8 @@ void computeStorageRoots(PrimitiveGraph &graph);
 
 /// If it only moves elements of its one operand by an affine map (transpose, slice, expand): the view of the operand that it
 /// is, with strides over the result's dimensions.
-std::optional<StridedView> asStridedView(const PrimitiveGraph &graph, const Primitive &primitive);
+std::optional<StridedView> asStridedView(const PrimitiveGraph &graph,
+                                         const Primitive &primitive);
 
 } // namespace lockstitch
 

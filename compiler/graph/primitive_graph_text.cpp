@@ -1,5 +1,5 @@
-// The text form of a primitive graph, both ways: planner tests are text, and `--emit primitives` prints it.
-//
+// Prints the text form of a primitive graph; primitive_graph_parse.cpp reads it.
+// Planner tests are text, and `--emit primitives` prints it.
 //   graph "bert"
 //   %0 = input "x" f32[2x3]
 //   %1 = constant "w" f32[3] {1, 2, 3}              values in braces only for small constants
@@ -83,25 +83,6 @@ std::string elementText(ElementType type, const std::byte *at) {
   return "";
 }
 
-void storeElement(ElementType type, const std::string &text, std::byte *at) {
-  double real = std::strtod(text.c_str(), nullptr);
-  uint64_t integer = text.starts_with("-") ? static_cast<uint64_t>(std::strtoll(text.c_str(), nullptr, 10))
-                                           : std::strtoull(text.c_str(), nullptr, 10);
-  auto put = [&](auto value) { std::memcpy(at, &value, sizeof value); };
-  switch (type) {
-  case ElementType::F16:
-    return put(doubleToHalf(real));
-  case ElementType::BF16:
-    return put(doubleToBFloat16(real));
-  case ElementType::F32:
-    return put(static_cast<float>(real));
-  case ElementType::F64:
-    return put(real);
-  default: // little-endian: the low bytes
-    std::memcpy(at, &integer, byteSize(type));
-  }
-}
-
 std::string list(const std::vector<int64_t> &values) {
   std::string text;
   for (size_t i = 0; i < values.size(); ++i)
@@ -109,24 +90,29 @@ std::string list(const std::vector<int64_t> &values) {
   return text;
 }
 
-std::string viewText(const StridedView &view) { return std::to_string(view.offset) + ";" + list(view.strides); }
+std::string viewText(const StridedView &view) {
+  return std::to_string(view.offset) + ";" + list(view.strides);
+}
 
 std::string callText(const LibraryCall &call) {
   std::ostringstream out;
   if (call.kind == LibraryCall::Kind::MatMul) {
     const MatMulCall &m = call.matmul;
-    out << "matmul " << name(m.type) << " batch " << list(m.batch) << " m " << m.m << " n " << m.n << " k " << m.k
-        << " a " << viewText(m.a) << " b " << viewText(m.b) << " result " << viewText(m.result);
+    out << "matmul " << name(m.type) << " batch " << list(m.batch) << " m "
+        << m.m << " n " << m.n << " k " << m.k << " a " << viewText(m.a)
+        << " b " << viewText(m.b) << " result " << viewText(m.result);
     if (m.hasC)
       out << " c " << viewText(m.c);
     out << " alpha " << m.alpha << " beta " << m.beta;
     return out.str();
   }
   const ConvCall &c = call.conv;
-  out << "conv " << name(c.type) << " batch " << c.batch << " channels " << c.inputChannels << " to "
-      << c.outputChannels << " group " << c.group << " input " << list(c.inputSpatial) << " kernel " << list(c.kernel)
-      << " output " << list(c.outputSpatial) << " strides " << list(c.strides) << " dilations " << list(c.dilations)
-      << " begin " << list(c.padsBegin) << " end " << list(c.padsEnd) << " bias " << c.hasBias;
+  out << "conv " << name(c.type) << " batch " << c.batch << " channels "
+      << c.inputChannels << " to " << c.outputChannels << " group " << c.group
+      << " input " << list(c.inputSpatial) << " kernel " << list(c.kernel)
+      << " output " << list(c.outputSpatial) << " strides " << list(c.strides)
+      << " dilations " << list(c.dilations) << " begin " << list(c.padsBegin)
+      << " end " << list(c.padsEnd) << " bias " << c.hasBias;
   return out.str();
 }
 
@@ -146,17 +132,22 @@ std::string toString(const PrimitiveGraph &graph) {
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     const Value &value = graph.values[id];
     if (value.kind == Value::Kind::Input) {
-      out << "%" << id << " = input " << quote(value.name) << " " << toString(value.type) << "\n";
+      out << "%" << id << " = input " << quote(value.name) << " "
+          << toString(value.type) << "\n";
       continue;
     }
     if (value.kind == Value::Kind::Constant) {
-      out << "%" << id << " = constant " << quote(value.name) << " " << toString(value.type);
+      out << "%" << id << " = constant " << quote(value.name) << " "
+          << toString(value.type);
       int64_t count = value.type.elements();
-      if (count <= kSmallConstant && value.constant.bytes == static_cast<size_t>(value.type.bytes())) {
+      if (count <= kSmallConstant &&
+          value.constant.bytes == static_cast<size_t>(value.type.bytes())) {
         out << " {";
         for (int64_t i = 0; i < count; ++i)
           out << (i ? ", " : "")
-              << elementText(value.type.element, value.constant.data + i * byteSize(value.type.element));
+              << elementText(value.type.element,
+                             value.constant.data +
+                                 i * byteSize(value.type.element));
         out << "}";
       }
       out << "\n";
@@ -164,8 +155,8 @@ std::string toString(const PrimitiveGraph &graph) {
     }
     const Primitive &primitive = graph.primitives[value.producer];
     static const char *const kinds[] = {"pull", "reduce", "library"};
-    out << "%" << id << " = " << kinds[static_cast<int>(primitive.kind)] << " " << quote(primitive.name) << " "
-        << toString(value.type) << " (";
+    out << "%" << id << " = " << kinds[static_cast<int>(primitive.kind)] << " "
+        << quote(primitive.name) << " " << toString(value.type) << " (";
     for (size_t i = 0; i < primitive.operands.size(); ++i)
       out << (i ? ", %" : "%") << primitive.operands[i];
     out << ")";
@@ -187,400 +178,18 @@ std::string toString(const PrimitiveGraph &graph) {
       out << "  init";
       for (size_t i = 0; i < primitive.reducer.types.size(); ++i)
         out << " " << name(primitive.reducer.types[i]) << " "
-            << constantText(primitive.reducer.types[i], primitive.reducer.init[i]);
+            << constantText(primitive.reducer.types[i],
+                            primitive.reducer.init[i]);
       out << "\n  update\n" << toString(primitive.reducer.update, "    ");
       out << "  combine\n" << toString(primitive.reducer.combine, "    ");
       out << "  finish\n" << toString(primitive.reducer.finish, "    ");
     }
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i)
-    out << "output " << quote(i < graph.outputNames.size() ? graph.outputNames[i] : "") << " %" << graph.outputs[i] << "\n";
+    out << "output "
+        << quote(i < graph.outputNames.size() ? graph.outputNames[i] : "")
+        << " %" << graph.outputs[i] << "\n";
   return out.str();
-}
-
-namespace {
-
-/// A line-oriented parser: each line is one statement or one scalar operation.
-class Parser {
-public:
-  Parser(std::string_view text, PrimitiveGraph &graph, std::string &error) : graph(graph), error(error) {
-    size_t begin = 0;
-    while (begin <= text.size()) {
-      size_t end = text.find('\n', begin);
-      if (end == std::string_view::npos)
-        end = text.size();
-      lines.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-
-  bool run() {
-    while (next()) {
-      if (word("graph")) {
-        if (!quoted(graph.name))
-          return fail("expected a name in quotes");
-      } else if (word("output")) {
-        std::string name;
-        int64_t value;
-        if (!quoted(name) || !reference(value) || value >= static_cast<int64_t>(graph.values.size()))
-          return fail("expected output \"name\" %value");
-        graph.outputNames.push_back(name);
-        graph.outputs.push_back(static_cast<ValueId>(value));
-      } else if (!definition()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-private:
-  bool definition() {
-    int64_t id;
-    if (!reference(id) || !word("="))
-      return fail("expected graph, output, or %n = ...");
-    if (id != static_cast<int64_t>(graph.values.size()))
-      return fail("values must be numbered in order; expected %" + std::to_string(graph.values.size()));
-    std::string name;
-    TensorType type;
-    if (word("input")) {
-      if (!quoted(name) || !tensorType(type))
-        return fail("expected input \"name\" type");
-      graph.addInput(name, type);
-      return true;
-    }
-    if (word("constant")) {
-      if (!quoted(name) || !tensorType(type))
-        return fail("expected constant \"name\" type");
-      std::vector<std::byte> bytes(type.bytes());
-      if (word("{"))
-        for (int64_t i = 0; i < type.elements(); ++i) {
-          std::string value = token();
-          if (value.empty())
-            return fail("expected " + std::to_string(type.elements()) + " values");
-          storeElement(type.element, value, bytes.data() + i * byteSize(type.element));
-          word(",");
-        }
-      graph.addConstant(name, type, ConstantData::own(std::move(bytes)));
-      return true;
-    }
-    Primitive primitive;
-    if (word("pull"))
-      primitive.kind = Primitive::Kind::Pull;
-    else if (word("reduce"))
-      primitive.kind = Primitive::Kind::Reduce;
-    else if (word("library"))
-      primitive.kind = Primitive::Kind::Library;
-    else
-      return fail("expected input, constant, pull, reduce or library");
-    if (!quoted(primitive.name) || !tensorType(type) || !word("("))
-      return fail("expected \"name\" type (operands)");
-    while (!word(")")) {
-      int64_t operand;
-      if (!reference(operand) || operand >= id)
-        return fail("expected an earlier value");
-      primitive.operands.push_back(static_cast<ValueId>(operand));
-      word(",");
-    }
-    if (word("over") && !shape(primitive.domain))
-      return fail("expected a shape");
-    int64_t folding = 0;
-    if (word("folding") && !number(folding))
-      return fail("expected a number");
-    primitive.reducedDims = static_cast<unsigned>(folding);
-    if (word("from"))
-      while (peek('"')) {
-        std::string node;
-        if (!quoted(node))
-          return fail("expected a node in quotes");
-        primitive.origins.push_back(origin(node));
-      }
-    if (primitive.kind == Primitive::Kind::Library) {
-      if (!word(":") || !libraryCall(primitive.call))
-        return fail("expected ': matmul ...' or ': conv ...'");
-    } else {
-      if (!program(primitive.body))
-        return false;
-      if (primitive.kind == Primitive::Kind::Reduce && !reducer(primitive.reducer))
-        return false;
-    }
-    graph.add(std::move(primitive), type);
-    return true;
-  }
-
-  bool reducer(Reducer &reducer) {
-    if (!next() || !word("init"))
-      return fail("expected init");
-    while (!atEnd()) {
-      ElementType type;
-      ScalarConstant constant;
-      if (!elementType(type) || !scalarConstant(type, constant))
-        return fail("expected a type and a value");
-      reducer.types.push_back(type);
-      reducer.init.push_back(constant);
-    }
-    for (auto [title, program] : {std::pair{"update", &reducer.update}, std::pair{"combine", &reducer.combine},
-                                  std::pair{"finish", &reducer.finish}}) {
-      if (!next() || !word(title))
-        return fail(std::string("expected ") + title);
-      if (!this->program(*program))
-        return false;
-    }
-    return true;
-  }
-
-  bool program(ScalarProgram &program) {
-    while (next()) {
-      int64_t id;
-      if (word("yield")) {
-        while (!atEnd()) {
-          if (!reference(id) || id >= static_cast<int64_t>(program.ops.size()))
-            return fail("yield of a value that is not there");
-          program.results.push_back(static_cast<ScalarId>(id));
-          word(",");
-        }
-        return true;
-      }
-      if (!reference(id) || id != static_cast<int64_t>(program.ops.size()) || !word("="))
-        return fail("expected %" + std::to_string(program.ops.size()) + " = ... or yield");
-      ScalarOp op{};
-      auto opcode = parseScalarOpcode(token());
-      if (!opcode || !elementType(op.type))
-        return fail("expected an operation and a type");
-      op.opcode = *opcode;
-      if (!payload(op))
-        return false;
-      while (!atEnd()) {
-        if (!reference(id) || id >= static_cast<int64_t>(program.ops.size()))
-          return fail("expected an earlier value");
-        op.args.push_back(static_cast<ScalarId>(id));
-        word(",");
-      }
-      program.ops.push_back(std::move(op));
-    }
-    return fail("expected yield");
-  }
-
-  bool payload(ScalarOp &op) {
-    int64_t value = 0;
-    switch (op.opcode) {
-    case ScalarOpcode::Argument:
-      if (!number(value))
-        return fail("expected a number");
-      op.operand = static_cast<uint32_t>(value);
-      return true;
-    case ScalarOpcode::Constant:
-      return scalarConstant(op.type, op.constant) || fail("expected a constant");
-    case ScalarOpcode::Index:
-    case ScalarOpcode::InRange: {
-      skip();
-      size_t close = line.find(']', at);
-      if (at >= line.size() || line[at] != '[' || close == std::string_view::npos)
-        return fail("expected [expression]");
-      if (!parseIndexExpr(line.substr(at + 1, close - at - 1), op.index, error))
-        return fail(error);
-      at = close + 1;
-      if (op.opcode == ScalarOpcode::InRange && (!number(op.lo) || !word("..") || !number(op.hi)))
-        return fail("expected low .. high");
-      return true;
-    }
-    case ScalarOpcode::Read: {
-      if (!word("#") || !number(value) || !word("at"))
-        return fail("expected #operand at map");
-      op.operand = static_cast<uint32_t>(value);
-      size_t end = line.find(" with ", at);
-      std::string_view text = line.substr(at, end == std::string_view::npos ? end : end - at);
-      if (!parseIndexMap(text, op.map, error))
-        return fail(error);
-      at = end == std::string_view::npos ? line.size() : end + 6;
-      return true;
-    }
-    default:
-      return true;
-    }
-  }
-
-  bool libraryCall(LibraryCall &call) {
-    auto number32 = [&](float &value) {
-      std::string text = token();
-      value = std::strtof(text.c_str(), nullptr);
-      return !text.empty();
-    };
-    if (word("matmul")) {
-      MatMulCall &m = call.matmul;
-      call.kind = LibraryCall::Kind::MatMul;
-      if (!elementType(m.type) || !word("batch") || !numbers(m.batch) || !word("m") || !number(m.m) || !word("n") ||
-          !number(m.n) || !word("k") || !number(m.k) || !word("a") || !view(m.a) || !word("b") || !view(m.b) ||
-          !word("result") || !view(m.result))
-        return false;
-      if (word("c")) {
-        m.hasC = true;
-        if (!view(m.c))
-          return false;
-      }
-      return word("alpha") && number32(m.alpha) && word("beta") && number32(m.beta);
-    }
-    ConvCall &c = call.conv;
-    call.kind = LibraryCall::Kind::Conv;
-    int64_t bias = 0;
-    bool good = word("conv") && elementType(c.type) && word("batch") && number(c.batch) && word("channels") &&
-                number(c.inputChannels) && word("to") && number(c.outputChannels) && word("group") && number(c.group) &&
-                word("input") && numbers(c.inputSpatial) && word("kernel") && numbers(c.kernel) && word("output") &&
-                numbers(c.outputSpatial) && word("strides") && numbers(c.strides) && word("dilations") &&
-                numbers(c.dilations) && word("begin") && numbers(c.padsBegin) && word("end") && numbers(c.padsEnd) &&
-                word("bias") && number(bias);
-    c.hasBias = bias;
-    return good;
-  }
-
-  bool view(StridedView &view) { return number(view.offset) && word(";") && numbers(view.strides); }
-
-  bool numbers(std::vector<int64_t> &values) {
-    int64_t value;
-    while (number(value)) {
-      values.push_back(value);
-      if (!word(","))
-        break;
-    }
-    return true;
-  }
-
-  OriginId origin(const std::string &node) {
-    for (OriginId i = 0; i < graph.origins.size(); ++i)
-      if (graph.origins[i].node == node)
-        return i;
-    graph.origins.push_back({node, "", false, Origin::Fate::Primitive});
-    return static_cast<OriginId>(graph.origins.size() - 1);
-  }
-
-  // Words of a line.
-  bool next() {
-    while (lineNumber < lines.size()) {
-      line = lines[lineNumber++];
-      at = 0;
-      skip();
-      if (at < line.size() && line.substr(at, 2) != "//")
-        return true;
-    }
-    line = {};
-    at = 0;
-    return false;
-  }
-  void skip() {
-    while (at < line.size() && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r'))
-      ++at;
-  }
-  bool atEnd() {
-    skip();
-    return at >= line.size();
-  }
-  bool peek(char c) {
-    skip();
-    return at < line.size() && line[at] == c;
-  }
-  bool word(std::string_view text) {
-    skip();
-    if (line.substr(at, text.size()) != text)
-      return false;
-    bool isWord = std::isalnum(static_cast<unsigned char>(text.back()));
-    if (isWord && at + text.size() < line.size() && (std::isalnum(static_cast<unsigned char>(line[at + text.size()])) || line[at + text.size()] == '_'))
-      return false;
-    at += text.size();
-    return true;
-  }
-  std::string token() {
-    skip();
-    size_t begin = at;
-    while (at < line.size() && !std::strchr(" ,(){}\t", line[at]))
-      ++at;
-    return std::string(line.substr(begin, at - begin));
-  }
-  bool number(int64_t &value) {
-    skip();
-    size_t begin = at;
-    char *end;
-    std::string rest(line.substr(at, 24));
-    value = std::strtoll(rest.c_str(), &end, 10);
-    at += end - rest.c_str();
-    return at != begin;
-  }
-  bool reference(int64_t &value) { return word("%") && number(value) && value >= 0; }
-  bool quoted(std::string &text) {
-    if (!peek('"'))
-      return false;
-    ++at;
-    while (at < line.size() && line[at] != '"') {
-      if (line[at] == '\\' && at + 1 < line.size()) {
-        ++at;
-        text += line[at] == 'n' ? '\n' : line[at];
-      } else {
-        text += line[at];
-      }
-      ++at;
-    }
-    return at < line.size() && line[at++] == '"';
-  }
-  bool shape(Shape &shape) {
-    if (word("scalar"))
-      return true;
-    for (;;) {
-      int64_t value;
-      if (!number(value) || value < 0)
-        return false;
-      shape.push_back(value);
-      if (at >= line.size() || line[at] != 'x')
-        return true;
-      ++at;
-    }
-  }
-  bool elementType(ElementType &type) {
-    std::string text = token();
-    auto parsed = parseElementType(text);
-    if (parsed)
-      type = *parsed;
-    return parsed.has_value();
-  }
-  bool tensorType(TensorType &type) {
-    skip();
-    size_t open = line.find('[', at);
-    if (open == std::string_view::npos)
-      return false;
-    auto parsed = parseElementType(line.substr(at, open - at));
-    if (!parsed)
-      return false;
-    type.element = *parsed;
-    at = open + 1;
-    if (word("]"))
-      return true;
-    return shape(type.shape) && word("]");
-  }
-  bool scalarConstant(ElementType type, ScalarConstant &constant) {
-    std::string text = token();
-    if (text.empty())
-      return false;
-    if (isFloat(type))
-      constant.real = std::strtod(text.c_str(), nullptr);
-    else
-      constant.integer = std::strtoll(text.c_str(), nullptr, 10);
-    return true;
-  }
-  bool fail(std::string message) {
-    error = "line " + std::to_string(lineNumber) + ": " + message;
-    return false;
-  }
-
-  PrimitiveGraph &graph;
-  std::string &error;
-  std::vector<std::string_view> lines;
-  size_t lineNumber = 0;
-  std::string_view line;
-  size_t at = 0;
-};
-
-} // namespace
-
-bool parsePrimitiveGraph(std::string_view text, PrimitiveGraph &graph, std::string &error) {
-  graph = {};
-  return Parser(text, graph, error).run();
 }
 
 } // namespace lockstitch

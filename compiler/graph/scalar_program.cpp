@@ -19,7 +19,9 @@ constexpr OpcodeRow kOpcodes[] = {
 #undef X
 };
 
-bool isComparison(ScalarOpcode opcode) { return opcode >= ScalarOpcode::Eq && opcode <= ScalarOpcode::IsInf; }
+bool isComparison(ScalarOpcode opcode) {
+  return opcode >= ScalarOpcode::Eq && opcode <= ScalarOpcode::IsInf;
+}
 
 std::string constantText(const ScalarOp &op) {
   if (!isFloat(op.type))
@@ -30,7 +32,9 @@ std::string constantText(const ScalarOp &op) {
 }
 } // namespace
 
-std::string_view toString(ScalarOpcode opcode) { return kOpcodes[static_cast<int>(opcode)].text; }
+std::string_view toString(ScalarOpcode opcode) {
+  return kOpcodes[static_cast<int>(opcode)].text;
+}
 
 std::optional<ScalarOpcode> parseScalarOpcode(std::string_view text) {
   for (size_t i = 0; i < std::size(kOpcodes); ++i)
@@ -39,11 +43,14 @@ std::optional<ScalarOpcode> parseScalarOpcode(std::string_view text) {
   return std::nullopt;
 }
 
-int arity(ScalarOpcode opcode) { return kOpcodes[static_cast<int>(opcode)].arity; }
+int arity(ScalarOpcode opcode) {
+  return kOpcodes[static_cast<int>(opcode)].arity;
+}
 
 bool ScalarConstant::operator==(const ScalarConstant &other) const {
   // By bits: NaN equals itself and -0 differs from +0.
-  return std::bit_cast<uint64_t>(real) == std::bit_cast<uint64_t>(other.real) && integer == other.integer;
+  return std::bit_cast<uint64_t>(real) == std::bit_cast<uint64_t>(other.real) &&
+         integer == other.integer;
 }
 
 ScalarId ScalarBuilder::insert(ScalarOp op) {
@@ -101,7 +108,8 @@ ScalarId ScalarBuilder::index(const IndexExpr &expr) {
 
 ScalarId ScalarBuilder::inRange(const IndexExpr &expr, int64_t lo, int64_t hi) {
   if (expr.isConstant())
-    return constantInt(ElementType::Bool, lo <= expr.value() && expr.value() <= hi);
+    return constantInt(ElementType::Bool,
+                       lo <= expr.value() && expr.value() <= hi);
   ScalarOp op{.opcode = ScalarOpcode::InRange, .type = ElementType::Bool};
   op.index = expr;
   op.lo = lo;
@@ -109,7 +117,8 @@ ScalarId ScalarBuilder::inRange(const IndexExpr &expr, int64_t lo, int64_t hi) {
   return insert(std::move(op));
 }
 
-ScalarId ScalarBuilder::read(uint32_t operand, ElementType type, IndexMap map, std::vector<ScalarId> runtimes) {
+ScalarId ScalarBuilder::read(uint32_t operand, ElementType type, IndexMap map,
+                             std::vector<ScalarId> runtimes) {
   ScalarOp op{.opcode = ScalarOpcode::Read, .type = type};
   op.operand = operand;
   op.map = std::move(map);
@@ -121,14 +130,16 @@ ScalarId ScalarBuilder::cast(ScalarId value, ElementType type) {
   if (program.ops[value].type == type)
     return value;
   const ScalarOp &from = program.ops[value];
-  if (from.opcode == ScalarOpcode::Constant && isFloat(from.type) && isFloat(type))
+  if (from.opcode == ScalarOpcode::Constant && isFloat(from.type) &&
+      isFloat(type))
     return constant(type, from.constant.real);
   ScalarOp op{.opcode = ScalarOpcode::Cast, .type = type};
   op.args = {value};
   return insert(std::move(op));
 }
 
-ScalarId ScalarBuilder::select(ScalarId condition, ScalarId ifTrue, ScalarId ifFalse) {
+ScalarId ScalarBuilder::select(ScalarId condition, ScalarId ifTrue,
+                               ScalarId ifFalse) {
   if (ifTrue == ifFalse)
     return ifTrue;
   if (program.ops[condition].opcode == ScalarOpcode::Constant)
@@ -140,7 +151,9 @@ ScalarId ScalarBuilder::select(ScalarId condition, ScalarId ifTrue, ScalarId ifF
 
 ScalarId ScalarBuilder::op(ScalarOpcode opcode, std::vector<ScalarId> args) {
   assert(arity(opcode) == static_cast<int>(args.size()));
-  ScalarOp op{.opcode = opcode, .type = isComparison(opcode) ? ElementType::Bool : program.ops[args[0]].type};
+  ScalarOp op{.opcode = opcode,
+              .type = isComparison(opcode) ? ElementType::Bool
+                                           : program.ops[args[0]].type};
   op.args = std::move(args);
   return insert(std::move(op));
 }
@@ -150,7 +163,8 @@ std::string toString(const ScalarProgram &program, std::string_view indent) {
   for (size_t i = 0; i < program.ops.size(); ++i) {
     const ScalarOp &op = program.ops[i];
     text += indent;
-    text += "%" + std::to_string(i) + " = " + std::string(toString(op.opcode)) + " " + std::string(name(op.type));
+    text += "%" + std::to_string(i) + " = " + std::string(toString(op.opcode)) +
+            " " + std::string(name(op.type));
     switch (op.opcode) {
     case ScalarOpcode::Argument:
       text += " " + std::to_string(op.operand);
@@ -162,7 +176,8 @@ std::string toString(const ScalarProgram &program, std::string_view indent) {
       text += " [" + toString(op.index) + "]";
       break;
     case ScalarOpcode::InRange:
-      text += " [" + toString(op.index) + "] " + std::to_string(op.lo) + " .. " + std::to_string(op.hi);
+      text += " [" + toString(op.index) + "] " + std::to_string(op.lo) +
+              " .. " + std::to_string(op.hi);
       break;
     case ScalarOpcode::Read:
       text += " #" + std::to_string(op.operand) + " at " + toString(op.map);
@@ -171,7 +186,10 @@ std::string toString(const ScalarProgram &program, std::string_view indent) {
       break;
     }
     for (size_t j = 0; j < op.args.size(); ++j)
-      text += std::string(j ? ", " : op.opcode == ScalarOpcode::Read ? " with " : " ") + "%" + std::to_string(op.args[j]);
+      text += std::string(j                                 ? ", "
+                          : op.opcode == ScalarOpcode::Read ? " with "
+                                                            : " ") +
+              "%" + std::to_string(op.args[j]);
     text += "\n";
   }
   text += indent;

@@ -43,7 +43,8 @@ public:
 
 private:
   bool isReshapeOnly(PrimitiveId id) const {
-    return storageRoot(graph, graph.primitives[id].result) != graph.primitives[id].result;
+    return storageRoot(graph, graph.primitives[id].result) !=
+           graph.primitives[id].result;
   }
 
   void findPrologue() {
@@ -53,8 +54,9 @@ private:
       bool constant = true;
       for (ValueId operand : primitive.operands) {
         const Value &value = graph.values[operand];
-        constant &= value.kind == Value::Kind::Constant ||
-                    (value.kind == Value::Kind::Result && isPrologue[value.producer]);
+        constant &=
+            value.kind == Value::Kind::Constant ||
+            (value.kind == Value::Kind::Result && isPrologue[value.producer]);
       }
       isPrologue[id] = constant;
     }
@@ -62,9 +64,11 @@ private:
 
   bool mergeAlongEdges() {
     bool changed = false;
-    for (PrimitiveId consumer = 0; consumer < graph.primitives.size(); ++consumer)
+    for (PrimitiveId consumer = 0; consumer < graph.primitives.size();
+         ++consumer)
       for (ValueId operand : graph.primitives[consumer].operands)
-        if (PrimitiveId producer = graph.values[operand].producer; producer != kNone)
+        if (PrimitiveId producer = graph.values[operand].producer;
+            producer != kNone)
           changed |= tryMerge(producer, consumer);
     return changed;
   }
@@ -86,7 +90,8 @@ private:
   /// Siblings are merged only where they walk through the shared value alike.
   bool sameSpace(PrimitiveId a, PrimitiveId b) const {
     const Primitive &left = graph.primitives[a], &right = graph.primitives[b];
-    return left.kind == right.kind && left.domain == right.domain && left.reducedDims == right.reducedDims;
+    return left.kind == right.kind && left.domain == right.domain &&
+           left.reducedDims == right.reducedDims;
   }
 
   bool tryMerge(PrimitiveId a, PrimitiveId b) {
@@ -94,24 +99,32 @@ private:
     if (left == right)
       return false;
     const Primitive &from = graph.primitives[a], &to = graph.primitives[b];
-    if (from.kind == Primitive::Kind::Library || to.kind == Primitive::Kind::Library)
-      return decide(a, b, false, false, "a library call stands alone; its library has no epilogue for this");
+    if (from.kind == Primitive::Kind::Library ||
+        to.kind == Primitive::Kind::Library)
+      return decide(
+          a, b, false, false,
+          "a library call stands alone; its library has no epilogue for this");
     if (isPrologue[a] != isPrologue[b])
-      return decide(a, b, false, true, "one depends on constants only and runs once");
+      return decide(a, b, false, true,
+                    "one depends on constants only and runs once");
     if (groups[left].size() + groups[right].size() > options.maxMembers)
-      return decide(a, b, false, false, "the kernel would have more than " + std::to_string(options.maxMembers) + " primitives");
+      return decide(a, b, false, false,
+                    "the kernel would have more than " +
+                        std::to_string(options.maxMembers) + " primitives");
     if (std::string path = pathOutside(left, right); !path.empty())
       return decide(a, b, false, false, path);
 
-    uint64_t version = static_cast<uint64_t>(versions[left]) << 32 | versions[right];
+    uint64_t version =
+        static_cast<uint64_t>(versions[left]) << 32 | versions[right];
     uint64_t pair = static_cast<uint64_t>(left) << 32 | right;
-    if (auto known = refused.find(pair); known != refused.end() && known->second == version)
+    if (auto known = refused.find(pair);
+        known != refused.end() && known->second == version)
       return false; // nothing has changed since it was refused
     refused[pair] = version;
 
     std::vector<PrimitiveId> members;
-    std::merge(groups[left].begin(), groups[left].end(), groups[right].begin(), groups[right].end(),
-               std::back_inserter(members));
+    std::merge(groups[left].begin(), groups[left].end(), groups[right].begin(),
+               groups[right].end(), std::back_inserter(members));
     KernelSpec spec = specOf(members);
     if (spec.outputs.empty()) { // reshapes only
       unite(left, right, std::move(members));
@@ -120,7 +133,9 @@ private:
     auto scheduled = scheduleKernel(graph, spec, options.target);
     if (auto *refusal = std::get_if<Refusal>(&scheduled))
       return decide(a, b, false, refusal->byProfit, refusal->reason);
-    if (std::string loss = lossOfParallelism(left, right, spec, std::get<ScheduledKernel>(scheduled)); !loss.empty())
+    if (std::string loss = lossOfParallelism(
+            left, right, spec, std::get<ScheduledKernel>(scheduled));
+        !loss.empty())
       return decide(a, b, false, true, loss);
     unite(left, right, std::move(members));
     return decide(a, b, true, true, savings(a, b));
@@ -130,12 +145,15 @@ private:
     const TensorType &type = graph.type(graph.primitives[a].result);
     for (ValueId operand : graph.primitives[b].operands)
       if (operand == graph.primitives[a].result)
-        return "saves a launch and up to " + std::to_string(2 * type.bytes()) + " bytes between them";
+        return "saves a launch and up to " + std::to_string(2 * type.bytes()) +
+               " bytes between them";
     return "saves a launch and reading the shared value twice";
   }
 
   /// A few long rows keep a few blocks busy: work that could spread over the machine must not be pulled in there.
-  std::string lossOfParallelism(GroupId left, GroupId right, const KernelSpec &spec, const ScheduledKernel &kernel) const {
+  std::string lossOfParallelism(GroupId left, GroupId right,
+                                const KernelSpec &spec,
+                                const ScheduledKernel &kernel) const {
     int64_t columns = 1;
     for (const Stage &stage : kernel.program.stages)
       columns = std::max(columns, stage.columns);
@@ -149,8 +167,9 @@ private:
       for (PrimitiveId member : groups[group])
         reduces |= graph.primitives[member].kind == Primitive::Kind::Reduce;
       if (!reduces)
-        return "its " + std::to_string(kernel.program.rows) + " rows of " + std::to_string(columns) +
-               " columns would keep " + std::to_string(kernel.schedule.gridX) + " blocks busy";
+        return "its " + std::to_string(kernel.program.rows) + " rows of " +
+               std::to_string(columns) + " columns would keep " +
+               std::to_string(kernel.schedule.gridX) + " blocks busy";
     }
     return "";
   }
@@ -160,7 +179,8 @@ private:
   /// here: a group may hold an early and a late one.)
   std::string pathOutside(GroupId left, GroupId right) {
     rankGroups();
-    GroupId from = rank[left] < rank[right] ? left : right, to = from == left ? right : left;
+    GroupId from = rank[left] < rank[right] ? left : right,
+            to = from == left ? right : left;
     std::vector<GroupId> stack;
     ++visit;
     auto push = [&](GroupId group) {
@@ -187,7 +207,8 @@ private:
     }
     if (through == kNone)
       return "";
-    return "a path through " + graph.primitives[through].name + ", which is in another kernel, would make a cycle";
+    return "a path through " + graph.primitives[through].name +
+           ", which is in another kernel, would make a cycle";
   }
 
   /// Topological order of the groups, smallest first primitive first; made again after a merge.
@@ -221,23 +242,29 @@ private:
     KernelSpec spec;
     spec.name = "kernel";
     spec.members = members;
-    auto isMember = [&](PrimitiveId id) { return std::binary_search(members.begin(), members.end(), id); };
+    auto isMember = [&](PrimitiveId id) {
+      return std::binary_search(members.begin(), members.end(), id);
+    };
     for (PrimitiveId member : members) {
       ValueId result = graph.primitives[member].result;
-      if (storageRoot(graph, result) == result && isNeededOutside(result, isMember))
+      if (storageRoot(graph, result) == result &&
+          isNeededOutside(result, isMember))
         spec.outputs.push_back(result);
     }
     return spec;
   }
 
   /// Does anything outside read `value`, directly or through reshapes?
-  bool isNeededOutside(ValueId value, const std::function<bool(PrimitiveId)> &isMember) const {
-    if (std::find(graph.outputs.begin(), graph.outputs.end(), value) != graph.outputs.end())
+  bool isNeededOutside(ValueId value,
+                       const std::function<bool(PrimitiveId)> &isMember) const {
+    if (std::find(graph.outputs.begin(), graph.outputs.end(), value) !=
+        graph.outputs.end())
       return true;
     for (PrimitiveId user : users[value]) {
       if (!isMember(user) && !isReshapeOnly(user))
         return true;
-      if (isReshapeOnly(user) && isNeededOutside(graph.primitives[user].result, isMember))
+      if (isReshapeOnly(user) &&
+          isNeededOutside(graph.primitives[user].result, isMember))
         return true;
     }
     return false;
@@ -252,8 +279,10 @@ private:
     ranksAreStale = true;
   }
 
-  bool decide(PrimitiveId a, PrimitiveId b, bool merged, bool byProfit, std::string reason) {
-    decisions[static_cast<uint64_t>(a) << 32 | b] = {a, b, merged, byProfit, std::move(reason)};
+  bool decide(PrimitiveId a, PrimitiveId b, bool merged, bool byProfit,
+              std::string reason) {
+    decisions[static_cast<uint64_t>(a) << 32 | b] = {a, b, merged, byProfit,
+                                                     std::move(reason)};
     return merged;
   }
 
@@ -264,10 +293,13 @@ private:
         continue;
       PlanStep step;
       step.members = members;
-      bool isLibrary = graph.primitives[members[0]].kind == Primitive::Kind::Library;
+      bool isLibrary =
+          graph.primitives[members[0]].kind == Primitive::Kind::Library;
       step.kind = isLibrary ? PlanStep::Kind::Library : PlanStep::Kind::Kernel;
       step.prologue = isPrologue[members[0]];
-      bool viewsOnly = std::all_of(members.begin(), members.end(), [&](PrimitiveId id) { return isReshapeOnly(id); });
+      bool viewsOnly =
+          std::all_of(members.begin(), members.end(),
+                      [&](PrimitiveId id) { return isReshapeOnly(id); });
       if (!viewsOnly)
         plan.steps.push_back(std::move(step));
     }
@@ -276,9 +308,10 @@ private:
     findOutputs(graph, plan.steps);
     for (auto &[pair, decision] : decisions)
       plan.decisions.push_back(std::move(decision));
-    std::sort(plan.decisions.begin(), plan.decisions.end(), [](const Decision &x, const Decision &y) {
-      return std::pair{x.b, x.a} < std::pair{y.b, y.a};
-    });
+    std::sort(plan.decisions.begin(), plan.decisions.end(),
+              [](const Decision &x, const Decision &y) {
+                return std::pair{x.b, x.a} < std::pair{y.b, y.a};
+              });
     return plan;
   }
 
@@ -289,7 +322,8 @@ private:
   std::vector<GroupId> groupOf;
   std::vector<std::vector<PrimitiveId>> groups;
   std::unordered_map<GroupId, uint32_t> versions;
-  std::unordered_map<uint64_t, uint64_t> refused; // pair of groups -> their versions then
+  std::unordered_map<uint64_t, uint64_t>
+      refused; // pair of groups -> their versions then
   std::unordered_map<uint64_t, Decision> decisions;
   std::vector<uint32_t> rank, visited; // by group
   uint32_t visit = 0;
@@ -298,6 +332,9 @@ private:
 
 } // namespace
 
-Result<Plan> explore(const PrimitiveGraph &graph, const PlannerOptions &options) { return GreedyExplorer(graph, options).run(); }
+Result<Plan> explore(const PrimitiveGraph &graph,
+                     const PlannerOptions &options) {
+  return GreedyExplorer(graph, options).run();
+}
 
 } // namespace lockstitch

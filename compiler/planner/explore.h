@@ -16,7 +16,8 @@ struct PlannerOptions {
 };
 
 /// Plans `graph` (storage roots computed). Every decision carries its reason. Errors: internal only.
-Result<Plan> explore(const PrimitiveGraph &graph, const PlannerOptions &options);
+Result<Plan> explore(const PrimitiveGraph &graph,
+                     const PlannerOptions &options);
 
 } // namespace lockstitch
 

@@ -8,14 +8,17 @@
 namespace lockstitch {
 
 int64_t Plan::numKernels() const {
-  return std::count_if(steps.begin(), steps.end(),
-                       [](const PlanStep &step) { return step.kind == PlanStep::Kind::Kernel && !step.prologue; });
+  return std::count_if(steps.begin(), steps.end(), [](const PlanStep &step) {
+    return step.kind == PlanStep::Kind::Kernel && !step.prologue;
+  });
 }
 
 namespace {
 
 /// Producing step of every value's storage: reshapes that no kernel holds hand on their operand's.
-std::vector<std::vector<uint32_t>> stepsOfPrimitives(const PrimitiveGraph &graph, const std::vector<PlanStep> &steps) {
+std::vector<std::vector<uint32_t>>
+stepsOfPrimitives(const PrimitiveGraph &graph,
+                  const std::vector<PlanStep> &steps) {
   std::vector<std::vector<uint32_t>> owners(graph.primitives.size());
   for (uint32_t step = 0; step < steps.size(); ++step)
     for (PrimitiveId member : steps[step].members)
@@ -25,7 +28,8 @@ std::vector<std::vector<uint32_t>> stepsOfPrimitives(const PrimitiveGraph &graph
 
 /// Visits every primitive outside of `step` whose storage `step` reads.
 template <typename Visit>
-void forEachRead(const PrimitiveGraph &graph, const PlanStep &step, const std::vector<bool> &isMember, Visit visit) {
+void forEachRead(const PrimitiveGraph &graph, const PlanStep &step,
+                 const std::vector<bool> &isMember, Visit visit) {
   for (PrimitiveId member : step.members)
     for (ValueId operand : graph.primitives[member].operands) {
       PrimitiveId producer = graph.values[operand].producer;
@@ -46,7 +50,8 @@ void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
   for (const PlanStep &step : steps) {
     for (PrimitiveId member : step.members)
       isMember[member] = true;
-    forEachRead(graph, step, isMember, [&](ValueId root) { needed[root] = true; });
+    forEachRead(graph, step, isMember,
+                [&](ValueId root) { needed[root] = true; });
     for (PrimitiveId member : step.members)
       isMember[member] = false;
   }
@@ -54,7 +59,8 @@ void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
     step.outputs.clear();
     for (PrimitiveId member : step.members) {
       ValueId result = graph.primitives[member].result;
-      if (step.kind == PlanStep::Kind::Library || (needed[result] && storageRoot(graph, result) == result))
+      if (step.kind == PlanStep::Kind::Library ||
+          (needed[result] && storageRoot(graph, result) == result))
         step.outputs.push_back(result);
     }
   }
@@ -81,8 +87,11 @@ bool orderSteps(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
       isMember[member] = false;
   }
   // Ready steps in the order of their last primitive: close to the order of the model.
-  auto later = [&](uint32_t a, uint32_t b) { return steps[a].members.back() > steps[b].members.back(); };
-  std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(later)> ready(later);
+  auto later = [&](uint32_t a, uint32_t b) {
+    return steps[a].members.back() > steps[b].members.back();
+  };
+  std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(later)> ready(
+      later);
   for (uint32_t step = 0; step < steps.size(); ++step)
     if (!waiting[step])
       ready.push(step);
@@ -115,7 +124,8 @@ int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
       at = std::max(at, depth[operand]);
     bool isLibrary = primitive.kind == Primitive::Kind::Library;
     depth[primitive.result] = at + isLibrary;
-    if (isLibrary || isPrologue[id] || storageRoot(graph, primitive.result) != primitive.result ||
+    if (isLibrary || isPrologue[id] ||
+        storageRoot(graph, primitive.result) != primitive.result ||
         graph.type(primitive.result).elements() == 0)
       continue;
     if (hasWork.size() <= static_cast<size_t>(at))
@@ -128,7 +138,8 @@ int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
 std::string toString(const PrimitiveGraph &graph, const Plan &plan) {
   std::ostringstream out;
   for (const PlanStep &step : plan.steps) {
-    out << (step.kind == PlanStep::Kind::Kernel ? "kernel" : "library") << (step.prologue ? " once" : "");
+    out << (step.kind == PlanStep::Kind::Kernel ? "kernel" : "library")
+        << (step.prologue ? " once" : "");
     for (PrimitiveId member : step.members)
       out << " \"" << graph.primitives[member].name << "\"";
     out << "\n";
@@ -136,7 +147,8 @@ std::string toString(const PrimitiveGraph &graph, const Plan &plan) {
   return out.str();
 }
 
-bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, std::string &error) {
+bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
+               std::string &error) {
   std::unordered_map<std::string, PrimitiveId> byName;
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
     byName[graph.primitives[id].name] = id;
@@ -155,7 +167,8 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, s
     if (at == std::string::npos || line.compare(at, 2, "//") == 0)
       continue;
     size_t end = line.find_first_of(" \t\r\"", at);
-    std::string word = line.substr(at, end == std::string::npos ? end : end - at);
+    std::string word =
+        line.substr(at, end == std::string::npos ? end : end - at);
     PlanStep step;
     if (word == "kernel")
       step.kind = PlanStep::Kind::Kernel;
@@ -164,7 +177,8 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, s
     else
       return fail("expected 'kernel' or 'library', got '" + word + "'");
     std::string rest = end == std::string::npos ? "" : line.substr(end);
-    if (size_t once = rest.find("once"); once != std::string::npos && rest.find('"') > once)
+    if (size_t once = rest.find("once");
+        once != std::string::npos && rest.find('"') > once)
       step.prologue = true;
     for (size_t open = rest.find('"'); open != std::string::npos;) {
       size_t close = rest.find('"', open + 1);
@@ -173,13 +187,17 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, s
       std::string name = rest.substr(open + 1, close - open - 1);
       auto found = byName.find(name);
       if (found == byName.end())
-        return fail("the model has no primitive '" + name + "'; `--emit primitives=-` lists them");
+        return fail("the model has no primitive '" + name +
+                    "'; `--emit primitives=-` lists them");
       if (lineOf[found->second])
-        return fail("'" + name + "' is already in line " + std::to_string(lineOf[found->second]));
+        return fail("'" + name + "' is already in line " +
+                    std::to_string(lineOf[found->second]));
       lineOf[found->second] = number;
-      bool isLibrary = graph.primitives[found->second].kind == Primitive::Kind::Library;
+      bool isLibrary =
+          graph.primitives[found->second].kind == Primitive::Kind::Library;
       if (isLibrary != (step.kind == PlanStep::Kind::Library))
-        return fail("'" + name + "' is " + (isLibrary ? "a library call" : "no library call"));
+        return fail("'" + name + "' is " +
+                    (isLibrary ? "a library call" : "no library call"));
       step.members.push_back(found->second);
       open = rest.find('"', close + 1);
     }
@@ -191,7 +209,8 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, s
     plan.steps.push_back(std::move(step));
   }
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
-    if (!lineOf[id] && storageRoot(graph, graph.primitives[id].result) == graph.primitives[id].result) {
+    if (!lineOf[id] && storageRoot(graph, graph.primitives[id].result) ==
+                           graph.primitives[id].result) {
       error = "the plan lacks '" + graph.primitives[id].name + "'";
       return false;
     }

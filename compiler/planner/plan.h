@@ -13,9 +13,10 @@ namespace lockstitch {
 struct PlanStep {
   enum class Kind : uint8_t { Kernel, Library };
   Kind kind = Kind::Kernel;
-  bool prologue = false;             // depends on constants only: run once
-  std::vector<PrimitiveId> members;  // in topological order; one for Library
-  std::vector<ValueId> outputs;      // storage roots that others read, in order; the result for Library
+  bool prologue = false;            // depends on constants only: run once
+  std::vector<PrimitiveId> members; // in topological order; one for Library
+  std::vector<ValueId>
+      outputs; // storage roots that others read, in order; the result for Library
   bool operator==(const PlanStep &) const = default;
 };
 
@@ -59,7 +60,8 @@ std::string toString(const PrimitiveGraph &graph, const Plan &plan);
 
 /// The reverse. Every primitive that is not a reshape must be named exactly once; reshapes may be left out. Returns false
 /// and sets `error` ("line 3: ...").
-bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan, std::string &error);
+bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
+               std::string &error);
 
 } // namespace lockstitch
 

@@ -20,7 +20,8 @@ namespace {
 
 class Builder {
 public:
-  Builder(const PrimitiveGraph &graph, const KernelSpec &spec, const StageOptions &options)
+  Builder(const PrimitiveGraph &graph, const KernelSpec &spec,
+          const StageOptions &options)
       : graph(graph), spec(spec), options(options) {}
 
   std::variant<StageProgram, Refusal> run() {
@@ -28,19 +29,24 @@ public:
     for (PrimitiveId id : spec.members)
       if (graph.primitives[id].kind == Primitive::Kind::Reduce)
         reductions.push_back(id);
-    bool allLanewise = std::all_of(reductions.begin(), reductions.end(), [&](PrimitiveId id) { return isLanewise(id); });
+    bool allLanewise =
+        std::all_of(reductions.begin(), reductions.end(),
+                    [&](PrimitiveId id) { return isLanewise(id); });
     if (allLanewise)
       if (tryLoopKernel())
         return finish();
     // The reduction with the largest space first: its rows are the ones that matter.
     std::vector<int64_t> rowCounts;
-    std::sort(reductions.begin(), reductions.end(), [&](PrimitiveId a, PrimitiveId b) {
-      int64_t left = numElements(graph.primitives[a].domain), right = numElements(graph.primitives[b].domain);
-      return left != right ? left > right : a < b;
-    });
+    std::sort(reductions.begin(), reductions.end(),
+              [&](PrimitiveId a, PrimitiveId b) {
+                int64_t left = numElements(graph.primitives[a].domain),
+                        right = numElements(graph.primitives[b].domain);
+                return left != right ? left > right : a < b;
+              });
     for (PrimitiveId id : reductions) {
       int64_t rows = graph.type(graph.primitives[id].result).elements();
-      if (rows > 0 && std::find(rowCounts.begin(), rowCounts.end(), rows) == rowCounts.end())
+      if (rows > 0 && std::find(rowCounts.begin(), rowCounts.end(), rows) ==
+                          rowCounts.end())
         rowCounts.push_back(rows);
     }
     for (int64_t rows : rowCounts)
@@ -66,7 +72,8 @@ private:
       if (type.elements() <= most)
         continue;
       most = type.elements();
-      LinearForm form = toLinearForm(linearize(op.map.results, type.shape, ranges), ranges);
+      LinearForm form =
+          toLinearForm(linearize(op.map.results, type.shape, ranges), ranges);
       int64_t foldedStride = 0, resultStride = 0;
       unsigned resultRank = primitive.resultRank();
       for (const auto &[atom, coefficient] : form.terms) {
@@ -86,7 +93,8 @@ private:
             (d < resultRank ? usesResult : usesFolded) = true;
         windows |= usesResult && usesFolded;
       }
-      lanewise = windows || (resultStride == 1 && foldedStride != 1 && foldedStride != 0);
+      lanewise = windows ||
+                 (resultStride == 1 && foldedStride != 1 && foldedStride != 0);
     }
     return lanewise;
   }
@@ -95,9 +103,13 @@ private:
     int64_t elements = graph.type(spec.outputs[0]).elements();
     for (ValueId output : spec.outputs)
       if (graph.type(output).elements() != elements)
-        return refuse("its outputs have different sizes (" + std::to_string(elements) + " and " +
-                      std::to_string(graph.type(output).elements()) + " elements) and no reduction that makes rows");
-    int64_t columns = options.loopRows == StageOptions::LoopRows::Vector ? vectorColumns(elements) : runColumns(elements);
+        return refuse("its outputs have different sizes (" +
+                      std::to_string(elements) + " and " +
+                      std::to_string(graph.type(output).elements()) +
+                      " elements) and no reduction that makes rows");
+    int64_t columns = options.loopRows == StageOptions::LoopRows::Vector
+                          ? vectorColumns(elements)
+                          : runColumns(elements);
     InstanceGraph instances(graph, spec, options, elements / columns);
     std::vector<StageEmitter::Output> outputs;
     for (ValueId output : spec.outputs)
@@ -111,7 +123,8 @@ private:
     std::vector<PrimitiveId> cooperative;
     for (PrimitiveId id : spec.members) {
       const Primitive &primitive = graph.primitives[id];
-      if (primitive.kind != Primitive::Kind::Reduce || graph.type(primitive.result).elements() != rows ||
+      if (primitive.kind != Primitive::Kind::Reduce ||
+          graph.type(primitive.result).elements() != rows ||
           numElements(primitive.domain) == 0)
         continue;
       instances.makeCooperative(id);
@@ -122,8 +135,9 @@ private:
     std::vector<InstanceId> rowResults;
     for (PrimitiveId id : cooperative) {
       const Primitive &primitive = graph.primitives[id];
-      InstanceId instance =
-          instances.get(primitive.result, instances.rowMap(graph.type(primitive.result).shape), 1);
+      InstanceId instance = instances.get(
+          primitive.result,
+          instances.rowMap(graph.type(primitive.result).shape), 1);
       if (instance == kNone)
         return refuse(instances.refusal);
       rowResults.push_back(instance);
@@ -135,13 +149,17 @@ private:
         IndexMap map = instances.rowMap(type.shape);
         InstanceId instance = instances.get(output, map, 1);
         if (instance != kNone) {
-          outputs.push_back({output, instance, linearize(map.results, type.shape, instances.ranges(1)), true, 1});
+          outputs.push_back(
+              {output, instance,
+               linearize(map.results, type.shape, instances.ranges(1)), true,
+               1});
           continue;
         }
         return refuse(instances.refusal);
       }
       if (type.elements() % rows != 0 || type.elements() == 0)
-        return refuse("its output of " + std::to_string(type.elements()) + " elements does not divide into the " +
+        return refuse("its output of " + std::to_string(type.elements()) +
+                      " elements does not divide into the " +
                       std::to_string(rows) + " rows of its reductions");
       if (!placeRowMajor(instances, output, type.elements() / rows, outputs) &&
           !placeAsReduced(instances, output, cooperative, outputs))
@@ -157,34 +175,46 @@ private:
     IndexRanges ranges = instances.ranges(columns);
     IndexMap linear;
     linear.numDims = 2;
-    linear.results = {IndexExpr::dim(kRowDim) * IndexExpr::constant(columns) + IndexExpr::dim(kColumnDim)};
-    return place(instances, output, compose(IndexMap::delinearize(type.shape), linear, ranges), columns, outputs);
+    linear.results = {IndexExpr::dim(kRowDim) * IndexExpr::constant(columns) +
+                      IndexExpr::dim(kColumnDim)};
+    return place(instances, output,
+                 compose(IndexMap::delinearize(type.shape), linear, ranges),
+                 columns, outputs);
   }
 
   /// Places `output` as a cooperative reduction walks through a tensor of the same shape.
-  bool placeAsReduced(InstanceGraph &instances, ValueId output, const std::vector<PrimitiveId> &cooperative,
+  bool placeAsReduced(InstanceGraph &instances, ValueId output,
+                      const std::vector<PrimitiveId> &cooperative,
                       std::vector<StageEmitter::Output> &outputs) {
     const TensorType &type = graph.type(output);
     for (PrimitiveId id : cooperative) {
       const Primitive &primitive = graph.primitives[id];
-      int64_t columns = numElements(Shape(primitive.domain.begin() + primitive.resultRank(), primitive.domain.end()));
+      int64_t columns =
+          numElements(Shape(primitive.domain.begin() + primitive.resultRank(),
+                            primitive.domain.end()));
       if (instances.rows * columns != type.elements())
         continue;
       IndexRanges ranges = instances.ranges(columns);
-      IndexMap space = instances.rowMap(Shape(primitive.domain.begin(), primitive.domain.begin() + primitive.resultRank()));
+      IndexMap space = instances.rowMap(
+          Shape(primitive.domain.begin(),
+                primitive.domain.begin() + primitive.resultRank()));
       IndexMap column;
       column.numDims = 2;
       column.results = {IndexExpr::dim(kColumnDim)};
-      Shape reduced(primitive.domain.begin() + primitive.resultRank(), primitive.domain.end());
-      for (const IndexExpr &coordinate : compose(IndexMap::delinearize(reduced), column, ranges).results)
+      Shape reduced(primitive.domain.begin() + primitive.resultRank(),
+                    primitive.domain.end());
+      for (const IndexExpr &coordinate :
+           compose(IndexMap::delinearize(reduced), column, ranges).results)
         space.results.push_back(coordinate);
       for (const ScalarOp &op : primitive.body.ops) {
-        if (op.opcode != ScalarOpcode::Read || graph.type(primitive.operands[op.operand]).shape != type.shape ||
+        if (op.opcode != ScalarOpcode::Read ||
+            graph.type(primitive.operands[op.operand]).shape != type.shape ||
             !isPermutation(op.map, primitive.domain, type.shape))
           continue;
         Refusal before = instances.refusal;
         instances.refusal = {};
-        if (place(instances, output, compose(op.map, space, ranges), columns, outputs))
+        if (place(instances, output, compose(op.map, space, ranges), columns,
+                  outputs))
           return true;
         instances.refusal = before;
       }
@@ -193,38 +223,45 @@ private:
   }
 
   /// Does `map` reach every element of a tensor of `shape` exactly once?
-  static bool isPermutation(const IndexMap &map, const Shape &domain, const Shape &shape) {
+  static bool isPermutation(const IndexMap &map, const Shape &domain,
+                            const Shape &shape) {
     std::set<unsigned> used;
     if (!map.constraints.empty())
       return false;
     for (size_t i = 0; i < shape.size(); ++i) {
       if (shape[i].value() == 1)
         continue;
-      if (map.results[i].kind() != IndexExpr::Kind::Dim || domain[map.results[i].position()] != shape[i] ||
+      if (map.results[i].kind() != IndexExpr::Kind::Dim ||
+          domain[map.results[i].position()] != shape[i] ||
           !used.insert(map.results[i].position()).second)
         return false;
     }
     return true;
   }
 
-  bool place(InstanceGraph &instances, ValueId output, const IndexMap &map, int64_t columns,
-             std::vector<StageEmitter::Output> &outputs) {
+  bool place(InstanceGraph &instances, ValueId output, const IndexMap &map,
+             int64_t columns, std::vector<StageEmitter::Output> &outputs) {
     InstanceId instance = instances.get(output, map, columns);
     if (instance == kNone)
       return false;
-    outputs.push_back({output, instance, linearize(map.results, graph.type(output).shape, instances.ranges(columns)),
+    outputs.push_back({output, instance,
+                       linearize(map.results, graph.type(output).shape,
+                                 instances.ranges(columns)),
                        false, columns});
     return true;
   }
 
-  bool emit(const InstanceGraph &instances, const std::vector<StageEmitter::Output> &outputs,
+  bool emit(const InstanceGraph &instances,
+            const std::vector<StageEmitter::Output> &outputs,
             const std::vector<InstanceId> &rowResults) {
-    program = StageEmitter(graph, spec, options, instances).run(outputs, rowResults);
+    program =
+        StageEmitter(graph, spec, options, instances).run(outputs, rowResults);
     size_t operations = 0;
     for (const Stage &stage : program.stages)
       operations += count(stage.body) + count(stage.finish);
     if (operations > options.maxOperations)
-      return refuse("it would take " + std::to_string(operations) + " operations, more than the limit of " +
+      return refuse("it would take " + std::to_string(operations) +
+                    " operations, more than the limit of " +
                     std::to_string(options.maxOperations));
     return true;
   }
@@ -260,16 +297,20 @@ private:
       }
       // A part of this dimension: its largest divisor that keeps the run short enough.
       int64_t best = 1;
-      for (int64_t divisor = 2; divisor * columns <= options.runLength; ++divisor)
+      for (int64_t divisor = 2; divisor * columns <= options.runLength;
+           ++divisor)
         if (extent % divisor == 0)
           best = divisor;
-      return columns * best >= 64 || columns >= 16 ? columns * best : columns * extent;
+      return columns * best >= 64 || columns >= 16 ? columns * best
+                                                   : columns * extent;
     }
     return columns;
   }
 
   std::variant<StageProgram, Refusal> finish() { return std::move(program); }
-  bool refuse(std::string reason) { return refuse(Refusal{false, std::move(reason)}); }
+  bool refuse(std::string reason) {
+    return refuse(Refusal{false, std::move(reason)});
+  }
   bool refuse(Refusal why) {
     // The first reason is the one to tell, unless a later one is about profit: that is the nearer miss.
     if (refusal.reason.empty() || (why.byProfit && !refusal.byProfit))
@@ -286,7 +327,8 @@ private:
 
 } // namespace
 
-std::variant<StageProgram, Refusal> buildStages(const PrimitiveGraph &graph, const KernelSpec &spec,
+std::variant<StageProgram, Refusal> buildStages(const PrimitiveGraph &graph,
+                                                const KernelSpec &spec,
                                                 const StageOptions &options) {
   return Builder(graph, spec, options).run();
 }

@@ -40,7 +40,8 @@ struct Refusal {
 };
 
 /// Builds the stage program. The `origin` of an operation is the position of its primitive in `spec.members`.
-std::variant<StageProgram, Refusal> buildStages(const PrimitiveGraph &graph, const KernelSpec &spec,
+std::variant<StageProgram, Refusal> buildStages(const PrimitiveGraph &graph,
+                                                const KernelSpec &spec,
                                                 const StageOptions &options);
 
 } // namespace lockstitch

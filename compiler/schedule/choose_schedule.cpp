@@ -19,14 +19,17 @@ namespace lockstitch {
 namespace {
 
 constexpr int64_t kMaxUnrolledChunks = 8;
-constexpr int64_t kThreadsWanted = 132 * 1024; // half of the threads that an H100 holds
+constexpr int64_t kThreadsWanted =
+    132 * 1024; // half of the threads that an H100 holds
 constexpr int64_t kElementsPerTask = 16 * 1024;
 
 struct AccessSummary {
   int64_t contiguousBytes = 0; // per row, that V-wide accesses could serve
-  int64_t stridedBytes = 0;    // per row, that walk through memory with the column but not contiguously
-  int64_t rowContiguousBytes = 0; // of the strided ones: neighbours along the row dimension
-  size_t widest = 1;           // element bytes of contiguous accesses
+  int64_t stridedBytes =
+      0; // per row, that walk through memory with the column but not contiguously
+  int64_t rowContiguousBytes =
+      0;             // of the strided ones: neighbours along the row dimension
+  size_t widest = 1; // element bytes of contiguous accesses
 };
 
 template <typename Visit> void forEachOp(const StageBlock &block, Visit visit) {
@@ -37,12 +40,15 @@ template <typename Visit> void forEachOp(const StageBlock &block, Visit visit) {
   }
 }
 
-bool isRowContiguous(const StageProgram &program, const IndexExpr &offset, int64_t columns) {
+bool isRowContiguous(const StageProgram &program, const IndexExpr &offset,
+                     int64_t columns) {
   LinearForm form = toLinearForm(offset, program.ranges(columns));
   for (const auto &[atom, coefficient] : form.terms) {
-    if (atom.kind() == IndexExpr::Kind::Dim && atom.position() == kRowDim && coefficient == 1)
+    if (atom.kind() == IndexExpr::Kind::Dim && atom.position() == kRowDim &&
+        coefficient == 1)
       return true;
-    if (atom.kind() == IndexExpr::Kind::Mod && coefficient == 1 && atom.lhs().kind() == IndexExpr::Kind::Dim &&
+    if (atom.kind() == IndexExpr::Kind::Mod && coefficient == 1 &&
+        atom.lhs().kind() == IndexExpr::Kind::Dim &&
         atom.lhs().position() == kRowDim)
       return true;
   }
@@ -58,7 +64,8 @@ AccessSummary summarize(const StageProgram &program, unsigned width) {
       if (!op.index.usesDim(kColumnDim) && !op.index.usesAnyRuntime())
         return;
       int64_t bytes = stage.columns * static_cast<int64_t>(byteSize(op.type));
-      Access access = classifyAccess(program, op.index, stage.columns, std::max(width, 2u));
+      Access access =
+          classifyAccess(program, op.index, stage.columns, std::max(width, 2u));
       if (access.kind == AccessKind::Contiguous) {
         summary.contiguousBytes += bytes;
         summary.widest = std::max(summary.widest, byteSize(op.type));
@@ -71,15 +78,18 @@ AccessSummary summarize(const StageProgram &program, unsigned width) {
   return summary;
 }
 
-int64_t alignUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+int64_t alignUp(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
 
 int64_t tileBytesPerRow(const StageProgram &program) {
   std::vector<int64_t> slots;
   for (const StageTile &tile : program.tiles) {
     if (tile.slot >= slots.size())
       slots.resize(tile.slot + 1, 0);
-    slots[tile.slot] =
-        std::max(slots[tile.slot], alignUp(tile.columns * static_cast<int64_t>(byteSize(tile.type)), 16));
+    slots[tile.slot] = std::max(
+        slots[tile.slot],
+        alignUp(tile.columns * static_cast<int64_t>(byteSize(tile.type)), 16));
   }
   int64_t bytes = 0;
   for (int64_t slot : slots)
@@ -101,8 +111,9 @@ bool needsWideIndex(const StageProgram &program) {
 }
 
 bool hasReductions(const StageProgram &program) {
-  return std::any_of(program.stages.begin(), program.stages.end(),
-                     [](const Stage &stage) { return !stage.reductions.empty(); });
+  return std::any_of(
+      program.stages.begin(), program.stages.end(),
+      [](const Stage &stage) { return !stage.reductions.empty(); });
 }
 
 int64_t partialBytes(const StageProgram &program, int64_t warps) {
@@ -110,18 +121,22 @@ int64_t partialBytes(const StageProgram &program, int64_t warps) {
   for (const Stage &stage : program.stages)
     for (const StageReduction &fold : stage.reductions)
       for (ElementType type : fold.types)
-        bytes += alignUp(warps * static_cast<int64_t>(std::max<size_t>(byteSize(type), 4)), 16);
+        bytes += alignUp(
+            warps * static_cast<int64_t>(std::max<size_t>(byteSize(type), 4)),
+            16);
   return bytes;
 }
 
-std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program, const ScheduleTarget &target) {
+std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
+                                                const ScheduleTarget &target) {
   KernelSchedule schedule;
   schedule.wideIndex = needsWideIndex(program);
   int64_t rows = std::max<int64_t>(program.rows, 1);
   auto finish = [&]() -> std::variant<KernelSchedule, Refusal> {
     schedule.gridX = (rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
     if (schedule.gridX > (1ll << 31) - 1)
-      return Refusal{false, "its grid of " + std::to_string(schedule.gridX) + " blocks exceeds 2^31-1"};
+      return Refusal{false, "its grid of " + std::to_string(schedule.gridX) +
+                                " blocks exceeds 2^31-1"};
     return schedule;
   };
   int64_t longest = 1;
@@ -131,13 +146,17 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program, con
   if (!hasReductions(program)) {
     schedule.vectorWidth = static_cast<unsigned>(longest);
     schedule.threadsPerRow = 1;
-    schedule.rowsPerBlock = static_cast<unsigned>(std::clamp<int64_t>(std::bit_ceil<uint64_t>(rows), 32, 256));
+    schedule.rowsPerBlock = static_cast<unsigned>(
+        std::clamp<int64_t>(std::bit_ceil<uint64_t>(rows), 32, 256));
     return finish();
   }
 
   AccessSummary scalar = summarize(program, 2);
-  bool byRows = scalar.rowContiguousBytes > scalar.contiguousBytes && program.rows >= 32;
-  unsigned width = byRows ? 1 : static_cast<unsigned>(std::max<size_t>(16 / scalar.widest, 1));
+  bool byRows =
+      scalar.rowContiguousBytes > scalar.contiguousBytes && program.rows >= 32;
+  unsigned width =
+      byRows ? 1
+             : static_cast<unsigned>(std::max<size_t>(16 / scalar.widest, 1));
   if (scalar.contiguousBytes < scalar.stridedBytes)
     width = 1;
   for (; width > 1; width /= 2) {
@@ -159,13 +178,19 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program, con
   int64_t chunks = (longest + schedule.vectorWidth - 1) / schedule.vectorWidth;
   int64_t threads = 1;
   if (!byRows) {
-    threads = std::min<int64_t>(std::bit_ceil<uint64_t>(static_cast<uint64_t>(chunks)), target.maxThreadsPerBlock);
-    while (threads > 32 && (chunks + threads / 2 - 1) / (threads / 2) <= 4 && rows * threads / 2 >= kThreadsWanted)
+    threads = std::min<int64_t>(
+        std::bit_ceil<uint64_t>(static_cast<uint64_t>(chunks)),
+        target.maxThreadsPerBlock);
+    while (threads > 32 && (chunks + threads / 2 - 1) / (threads / 2) <= 4 &&
+           rows * threads / 2 >= kThreadsWanted)
       threads /= 2;
   }
   schedule.threadsPerRow = static_cast<unsigned>(threads);
-  schedule.rowsPerBlock = threads > 32 ? 1 : static_cast<unsigned>(std::max<int64_t>(128 / threads, 1));
-  while (schedule.rowsPerBlock > 1 && schedule.rowsPerBlock / 2 >= rows && schedule.rowsPerBlock * threads > 32)
+  schedule.rowsPerBlock =
+      threads > 32 ? 1
+                   : static_cast<unsigned>(std::max<int64_t>(128 / threads, 1));
+  while (schedule.rowsPerBlock > 1 && schedule.rowsPerBlock / 2 >= rows &&
+         schedule.rowsPerBlock * threads > 32)
     schedule.rowsPerBlock /= 2;
   int64_t chunksPerThread = (chunks + threads - 1) / threads;
   schedule.unrollColumns = chunksPerThread <= kMaxUnrolledChunks;
@@ -174,12 +199,15 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program, con
   if (!schedule.unrollColumns)
     schedule.sharedBytes += tileBytesPerRow(program) * schedule.rowsPerBlock;
   if (schedule.sharedBytes > target.sharedBytesPerBlock)
-    return Refusal{false, "a block would need " + std::to_string(schedule.sharedBytes) + " bytes of shared memory of " +
+    return Refusal{false, "a block would need " +
+                              std::to_string(schedule.sharedBytes) +
+                              " bytes of shared memory of " +
                               std::to_string(target.sharedBytesPerBlock)};
   return finish();
 }
 
-KernelSchedule chooseHost(const StageProgram &program, const ScheduleTarget &target) {
+KernelSchedule chooseHost(const StageProgram &program,
+                          const ScheduleTarget &target) {
   KernelSchedule schedule;
   schedule.wideIndex = needsWideIndex(program);
   int64_t longest = 1, total = 0;
@@ -194,18 +222,22 @@ KernelSchedule chooseHost(const StageProgram &program, const ScheduleTarget &tar
   }
   // Lanes of four bytes: the widest that a CPU's registers hold, but no wider than a row.
   int64_t width = target.vectorBytes / 4;
-  schedule.vectorWidth = static_cast<unsigned>(std::min<int64_t>(width, std::bit_floor<uint64_t>(longest)));
-  schedule.rowsPerTask = std::clamp<int64_t>(kElementsPerTask / std::max<int64_t>(total, 1), 1,
-                                             std::max<int64_t>(program.rows, 1));
+  schedule.vectorWidth = static_cast<unsigned>(
+      std::min<int64_t>(width, std::bit_floor<uint64_t>(longest)));
+  schedule.rowsPerTask =
+      std::clamp<int64_t>(kElementsPerTask / std::max<int64_t>(total, 1), 1,
+                          std::max<int64_t>(program.rows, 1));
   return schedule;
 }
 
 } // namespace
 
-std::variant<ScheduledKernel, Refusal> scheduleKernel(const PrimitiveGraph &graph, const KernelSpec &spec,
-                                                      const ScheduleTarget &target) {
+std::variant<ScheduledKernel, Refusal>
+scheduleKernel(const PrimitiveGraph &graph, const KernelSpec &spec,
+               const ScheduleTarget &target) {
   StageOptions options;
-  options.loopRows = target.isGpu ? StageOptions::LoopRows::Vector : StageOptions::LoopRows::Run;
+  options.loopRows = target.isGpu ? StageOptions::LoopRows::Vector
+                                  : StageOptions::LoopRows::Run;
   Refusal last;
   for (bool tiles : {true, false}) {
     options.tiles = tiles;
@@ -220,7 +252,8 @@ std::variant<ScheduledKernel, Refusal> scheduleKernel(const PrimitiveGraph &grap
     auto chosen = chooseGpu(program, target);
     if (auto *schedule = std::get_if<KernelSchedule>(&chosen))
       // One thread per row keeps no tile in shared memory: it would be strided across the warp.
-      if (!tiles || schedule->threadsPerRow > 1 || schedule->unrollColumns || program.tiles.empty())
+      if (!tiles || schedule->threadsPerRow > 1 || schedule->unrollColumns ||
+          program.tiles.empty())
         return ScheduledKernel{std::move(program), *schedule};
     if (auto *refusal = std::get_if<Refusal>(&chosen))
       last = *refusal;
@@ -228,7 +261,8 @@ std::variant<ScheduledKernel, Refusal> scheduleKernel(const PrimitiveGraph &grap
   return last;
 }
 
-std::vector<std::string> schemesOf(const StageProgram &program, const KernelSchedule &schedule) {
+std::vector<std::string> schemesOf(const StageProgram &program,
+                                   const KernelSchedule &schedule) {
   if (!hasReductions(program) || schedule.threadsPerRow == 1)
     return {"thread"};
   if (schedule.threadsPerRow <= 32)

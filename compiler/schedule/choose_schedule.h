@@ -26,12 +26,14 @@ struct ScheduledKernel {
 
 /// Builds the stage program for the target and chooses its schedule; falls back from tiles to recomputation when the tiles of
 /// a row fit nowhere. A refusal says which resource is short.
-std::variant<ScheduledKernel, Refusal> scheduleKernel(const PrimitiveGraph &graph, const KernelSpec &spec,
-                                                      const ScheduleTarget &target);
+std::variant<ScheduledKernel, Refusal>
+scheduleKernel(const PrimitiveGraph &graph, const KernelSpec &spec,
+               const ScheduleTarget &target);
 
 /// The composition schemes of a kernel as the paper names them: "thread" (values stay in one lane), "warp" (rows
 /// within a warp), "block" (rows across a block).
-std::vector<std::string> schemesOf(const StageProgram &program, const KernelSchedule &schedule);
+std::vector<std::string> schemesOf(const StageProgram &program,
+                                   const KernelSchedule &schedule);
 
 } // namespace lockstitch
 

@@ -6,7 +6,9 @@
 namespace lockstitch {
 namespace {
 
-uint64_t combine(uint64_t seed, uint64_t value) { return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 31); }
+uint64_t combine(uint64_t seed, uint64_t value) {
+  return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 31);
+}
 
 bool isExpensive(ScalarOpcode opcode) {
   switch (opcode) {
@@ -26,14 +28,18 @@ bool isExpensive(ScalarOpcode opcode) {
 /// Names a primitive in a message by its node.
 std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
   const Primitive &primitive = graph.primitives[id];
-  return primitive.origins.empty() ? primitive.name : graph.origins[primitive.origins.front()].node;
+  return primitive.origins.empty()
+             ? primitive.name
+             : graph.origins[primitive.origins.front()].node;
 }
 
 } // namespace
 
-InstanceGraph::InstanceGraph(const PrimitiveGraph &graph, const KernelSpec &spec, const StageOptions &options,
-                             int64_t rows)
-    : rows(rows), graph(graph), spec(spec), options(options), position(graph.primitives.size(), -1),
+InstanceGraph::InstanceGraph(const PrimitiveGraph &graph,
+                             const KernelSpec &spec,
+                             const StageOptions &options, int64_t rows)
+    : rows(rows), graph(graph), spec(spec), options(options),
+      position(graph.primitives.size(), -1),
       cooperative(graph.primitives.size(), false) {
   for (size_t i = 0; i < spec.members.size(); ++i)
     position[spec.members[i]] = static_cast<int>(i);
@@ -89,8 +95,9 @@ InstanceId InstanceGraph::find(uint64_t key, const Instance &like) const {
   auto [first, last] = table.equal_range(key);
   for (auto at = first; at != last; ++at) {
     const Instance &other = instances[at->second];
-    if (other.kind == like.kind && other.value == like.value && other.primitive == like.primitive &&
-        other.map == like.map && other.offset == like.offset && other.guards == like.guards &&
+    if (other.kind == like.kind && other.value == like.value &&
+        other.primitive == like.primitive && other.map == like.map &&
+        other.offset == like.offset && other.guards == like.guards &&
         (!like.dependence.column || other.columns == like.columns))
       return at->second;
   }
@@ -99,19 +106,24 @@ InstanceId InstanceGraph::find(uint64_t key, const Instance &like) const {
 
 InstanceId InstanceGraph::add(uint64_t key, Instance instance) {
   if (instances.size() >= options.maxInstances)
-    return refuse(false, "its values are read at more than " + std::to_string(options.maxInstances) +
-                             " places; computing them anew at each would multiply the work");
+    return refuse(
+        false,
+        "its values are read at more than " +
+            std::to_string(options.maxInstances) +
+            " places; computing them anew at each would multiply the work");
   InstanceId id = static_cast<InstanceId>(instances.size());
   instances.push_back(std::move(instance));
   table.emplace(key, id);
   return id;
 }
 
-InstanceId InstanceGraph::load(ValueId value, const IndexMap &map, int64_t columns, int level) {
+InstanceId InstanceGraph::load(ValueId value, const IndexMap &map,
+                               int64_t columns, int level) {
   Instance instance;
   instance.kind = Instance::Kind::Load;
   instance.value = storageRoot(graph, value);
-  instance.offset = linearize(map.results, graph.type(value).shape, ranges(columns));
+  instance.offset =
+      linearize(map.results, graph.type(value).shape, ranges(columns));
   instance.guards = map.constraints;
   instance.dependence = dependenceOf(map);
   instance.columns = columns;
@@ -123,7 +135,8 @@ InstanceId InstanceGraph::load(ValueId value, const IndexMap &map, int64_t colum
   return add(key, std::move(instance));
 }
 
-InstanceId InstanceGraph::get(ValueId value, const IndexMap &map, int64_t columns, int level) {
+InstanceId InstanceGraph::get(ValueId value, const IndexMap &map,
+                              int64_t columns, int level) {
   PrimitiveId primitive = graph.values[value].producer;
   if (!isMember(primitive))
     return load(value, map, columns, level);
@@ -148,9 +161,12 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map, int64_t column
 }
 
 /// Is this instance evaluated much more often than its primitive has elements, and dear?
-bool InstanceGraph::checkRecompute(const Instance &instance, const Primitive &primitive) {
-  int64_t elements = std::max<int64_t>(graph.type(primitive.result).elements(), 1);
-  double evaluations = static_cast<double>(rows) * (instance.dependence.column ? instance.columns : 1);
+bool InstanceGraph::checkRecompute(const Instance &instance,
+                                   const Primitive &primitive) {
+  int64_t elements =
+      std::max<int64_t>(graph.type(primitive.result).elements(), 1);
+  double evaluations = static_cast<double>(rows) *
+                       (instance.dependence.column ? instance.columns : 1);
   for (size_t i = 0; i < loopTrips.size(); ++i)
     if (instance.dependence.loops >> i & 1)
       evaluations *= static_cast<double>(loopTrips[i]);
@@ -158,24 +174,30 @@ bool InstanceGraph::checkRecompute(const Instance &instance, const Primitive &pr
     return true;
   for (const ScalarOp &op : primitive.body.ops)
     if (isExpensive(op.opcode)) {
-      refuse(true, nodeOf(graph, graph.values[primitive.result].producer) + " would be computed " +
-                       std::to_string(static_cast<int64_t>(evaluations)) + " times for its " +
-                       std::to_string(elements) + " elements");
+      refuse(true, nodeOf(graph, graph.values[primitive.result].producer) +
+                       " would be computed " +
+                       std::to_string(static_cast<int64_t>(evaluations)) +
+                       " times for its " + std::to_string(elements) +
+                       " elements");
       return false;
     }
   return true;
 }
 
-InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t columns, int level) {
+InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
+                                    int64_t columns, int level) {
   const Primitive &primitive = graph.primitives[id];
-  Shape reduced(primitive.domain.begin() + primitive.resultRank(), primitive.domain.end());
+  Shape reduced(primitive.domain.begin() + primitive.resultRank(),
+                primitive.domain.end());
   int64_t extent = numElements(reduced);
-  Shape result(primitive.domain.begin(), primitive.domain.begin() + primitive.resultRank());
+  Shape result(primitive.domain.begin(),
+               primitive.domain.begin() + primitive.resultRank());
 
   if (cooperative[id]) {
     IndexMap own = rowMap(result);
     IndexMap plain = map;
-    plain.constraints.clear(); // a guard only says that the value is not wanted elsewhere
+    plain.constraints
+        .clear(); // a guard only says that the value is not wanted elsewhere
     if (plain.results == own.results) {
       Instance instance;
       instance.kind = Instance::Kind::RowResult;
@@ -194,7 +216,9 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t
       IndexMap column;
       column.numDims = 2;
       column.results = {IndexExpr::dim(kColumnDim)};
-      for (const IndexExpr &coordinate : compose(IndexMap::delinearize(reduced), column, ranges(extent)).results)
+      for (const IndexExpr &coordinate :
+           compose(IndexMap::delinearize(reduced), column, ranges(extent))
+               .results)
         body.map.results.push_back(coordinate);
       InstanceId bodyId = add(combine(id, 3), std::move(body));
       if (bodyId == kNone || !readOperands(bodyId))
@@ -204,22 +228,28 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t
       instance.readsMemory = true;
       return add(key, std::move(instance));
     }
-    return refuse(false, nodeOf(graph, id) + " is needed at " + toString(map.results.empty() ? IndexExpr() : map.results[0]) +
-                             (map.results.size() > 1 ? ", ..." : "") +
-                             ", which is another row than the one that this block reduces");
+    return refuse(
+        false,
+        nodeOf(graph, id) + " is needed at " +
+            toString(map.results.empty() ? IndexExpr() : map.results[0]) +
+            (map.results.size() > 1 ? ", ..." : "") +
+            ", which is another row than the one that this block reduces");
   }
 
   // In one lane, as a loop. That must not repeat the reduction for elements that share it.
   Dependence dependence = dependenceOf(map);
-  double evaluations = static_cast<double>(rows) * (dependence.column ? columns : 1);
+  double evaluations =
+      static_cast<double>(rows) * (dependence.column ? columns : 1);
   for (size_t i = 0; i < loopTrips.size(); ++i)
     if (dependence.loops >> i & 1)
       evaluations *= static_cast<double>(loopTrips[i]);
   int64_t elements = std::max<int64_t>(numElements(result), 1);
   if (evaluations > static_cast<double>(elements) && extent > 1)
-    return refuse(false, nodeOf(graph, id) + " folds " + std::to_string(extent) + " elements and would be repeated " +
-                             std::to_string(static_cast<int64_t>(evaluations)) + " times for its " +
-                             std::to_string(elements) + " results");
+    return refuse(
+        false, nodeOf(graph, id) + " folds " + std::to_string(extent) +
+                   " elements and would be repeated " +
+                   std::to_string(static_cast<int64_t>(evaluations)) +
+                   " times for its " + std::to_string(elements) + " results");
   Instance instance;
   instance.kind = Instance::Kind::Loop;
   instance.value = primitive.result;
@@ -236,7 +266,8 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t
   for (auto at = first; at != last; ++at) {
     const Instance &other = instances[at->second];
     if (other.kind == Instance::Kind::Loop && other.primitive == id &&
-        std::equal(map.results.begin(), map.results.end(), other.map.results.begin()) &&
+        std::equal(map.results.begin(), map.results.end(),
+                   other.map.results.begin()) &&
         (!dependence.column || other.columns == columns))
       return known(at->second);
   }
@@ -247,7 +278,8 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map, int64_t
   IndexMap loop;
   loop.numDims = instance.loopDim + 1;
   loop.results = {IndexExpr::dim(instance.loopDim)};
-  for (const IndexExpr &coordinate : compose(IndexMap::delinearize(reduced), loop, ranges(columns)).results)
+  for (const IndexExpr &coordinate :
+       compose(IndexMap::delinearize(reduced), loop, ranges(columns)).results)
     instance.map.results.push_back(coordinate);
   InstanceId added = add(key, std::move(instance));
   return added != kNone && readOperands(added) ? added : kNone;
@@ -287,7 +319,8 @@ bool InstanceGraph::readOperands(InstanceId id) {
       instances[id].runtimes[i] = std::move(ids);
     }
     IndexMap composed = compose(local, map, ranges(columns));
-    InstanceId operand = get(primitive.operands[op.operand], composed, columns, levels[i]);
+    InstanceId operand =
+        get(primitive.operands[op.operand], composed, columns, levels[i]);
     if (operand == kNone) {
       instances[id].failed = true;
       return false;

@@ -18,33 +18,40 @@ using InstanceId = uint32_t;
 struct Dependence {
   bool column = false;
   uint64_t loops = 0; // bit i: loop dimension kFirstLoopDim + i
-  Dependence operator|(const Dependence &other) const { return {column || other.column, loops | other.loops}; }
+  Dependence operator|(const Dependence &other) const {
+    return {column || other.column, loops | other.loops};
+  }
 };
 
 struct Instance {
   enum class Kind : uint8_t {
-    Load,       // element of another kernel's value, an input or a constant
-    Pull,       // a member's body
-    RowResult,  // a cooperative reduction of this row
-    RowBody,    // what a cooperative reduction folds: its body at (row, column)
-    Loop,       // a member reduction evaluated in one lane, as a loop
+    Load,      // element of another kernel's value, an input or a constant
+    Pull,      // a member's body
+    RowResult, // a cooperative reduction of this row
+    RowBody,   // what a cooperative reduction folds: its body at (row, column)
+    Loop,      // a member reduction evaluated in one lane, as a loop
   };
   Kind kind = Kind::Load;
-  ValueId value = kNone;           // Load: the storage root
-  PrimitiveId primitive = kNone;   // all but Load
-  IndexMap map;                    // kernel space -> the primitive's domain (Loop: with the loop as the reduced dimensions)
-  IndexExpr offset;                // Load: linear element offset
+  ValueId value = kNone;         // Load: the storage root
+  PrimitiveId primitive = kNone; // all but Load
+  IndexMap
+      map; // kernel space -> the primitive's domain (Loop: with the loop as the reduced dimensions)
+  IndexExpr offset;                    // Load: linear element offset
   std::vector<IndexConstraint> guards; // Load
-  int64_t columns = 1;             // of the space it lives in, if it depends on the column
-  Dependence dependence;           // of the value (Loop: outside of the loop)
-  int level = 0;                   // how many cooperative reductions must have ended before it can be computed
-  std::unordered_map<ScalarId, InstanceId> reads; // of the body's Read operations
-  std::unordered_map<ScalarId, std::vector<unsigned>> runtimes; // of the body's Read operations: global run-time variables
-  unsigned loopDim = 0;            // Loop
-  int64_t trips = 0;               // Loop, RowBody: extent of the reduction
-  InstanceId body = kNone;         // RowResult: its RowBody
-  bool readsMemory = false;        // does computing it take a load?
-  bool failed = false;             // something that it reads can't be had; met again, it is refused again
+  int64_t columns = 1; // of the space it lives in, if it depends on the column
+  Dependence dependence; // of the value (Loop: outside of the loop)
+  int level =
+      0; // how many cooperative reductions must have ended before it can be computed
+  std::unordered_map<ScalarId, InstanceId>
+      reads; // of the body's Read operations
+  std::unordered_map<ScalarId, std::vector<unsigned>>
+      runtimes; // of the body's Read operations: global run-time variables
+  unsigned loopDim = 0;     // Loop
+  int64_t trips = 0;        // Loop, RowBody: extent of the reduction
+  InstanceId body = kNone;  // RowResult: its RowBody
+  bool readsMemory = false; // does computing it take a load?
+  bool failed =
+      false; // something that it reads can't be had; met again, it is refused again
 };
 
 /// A run-time variable of an index: scalar `scalar` of instance `instance`'s body.
@@ -56,17 +63,25 @@ struct RuntimeVariable {
 
 class InstanceGraph {
 public:
-  InstanceGraph(const PrimitiveGraph &graph, const KernelSpec &spec, const StageOptions &options, int64_t rows);
+  InstanceGraph(const PrimitiveGraph &graph, const KernelSpec &spec,
+                const StageOptions &options, int64_t rows);
 
   /// Declares `primitive` cooperative: its reduction runs across the columns of a row; row r is element r of its result.
   void makeCooperative(PrimitiveId primitive) { cooperative[primitive] = true; }
-  bool isCooperative(PrimitiveId primitive) const { return cooperative[primitive]; }
-  bool isMember(PrimitiveId primitive) const { return primitive != kNone && position[primitive] >= 0; }
-  int memberPosition(PrimitiveId primitive) const { return position[primitive]; }
+  bool isCooperative(PrimitiveId primitive) const {
+    return cooperative[primitive];
+  }
+  bool isMember(PrimitiveId primitive) const {
+    return primitive != kNone && position[primitive] >= 0;
+  }
+  int memberPosition(PrimitiveId primitive) const {
+    return position[primitive];
+  }
 
   /// The instance of `value` at `map` (kernel space -> coordinates of the value) in a space of `columns` columns; kNone when
   /// it can't be had, with `refusal` set.
-  InstanceId get(ValueId value, const IndexMap &map, int64_t columns, int level = 0);
+  InstanceId get(ValueId value, const IndexMap &map, int64_t columns,
+                 int level = 0);
   /// The row-level map of a value: row r is its element r.
   IndexMap rowMap(const Shape &shape) const;
   IndexRanges ranges(int64_t columns) const;
@@ -78,12 +93,19 @@ public:
   const int64_t rows;
 
 private:
-  InstanceId load(ValueId value, const IndexMap &map, int64_t columns, int level);
-  InstanceId reduction(PrimitiveId primitive, const IndexMap &map, int64_t columns, int level);
+  InstanceId load(ValueId value, const IndexMap &map, int64_t columns,
+                  int level);
+  InstanceId reduction(PrimitiveId primitive, const IndexMap &map,
+                       int64_t columns, int level);
   InstanceId add(uint64_t key, Instance instance);
   InstanceId find(uint64_t key, const Instance &like) const;
   bool readOperands(InstanceId id);
-  InstanceId known(InstanceId id) { return instances[id].failed ? refuse(false, "one of its values can't be computed in this space") : id; }
+  InstanceId known(InstanceId id) {
+    return instances[id].failed
+               ? refuse(false,
+                        "one of its values can't be computed in this space")
+               : id;
+  }
   Dependence dependenceOf(const IndexExpr &expr) const;
   Dependence dependenceOf(const IndexMap &map) const;
   int levelOf(const IndexExpr &expr) const;

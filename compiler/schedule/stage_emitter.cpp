@@ -8,14 +8,18 @@ namespace lockstitch {
 namespace {
 /// Key of "the value of scalar `scalar` of instance `id`"; the all-ones scalar is the instance's result.
 constexpr ScalarId kResult = UINT32_MAX;
-uint64_t key(InstanceId id, ScalarId scalar) { return static_cast<uint64_t>(id) << 32 | scalar; }
+uint64_t key(InstanceId id, ScalarId scalar) {
+  return static_cast<uint64_t>(id) << 32 | scalar;
+}
 } // namespace
 
-StageEmitter::StageEmitter(const PrimitiveGraph &graph, const KernelSpec &spec, const StageOptions &options,
+StageEmitter::StageEmitter(const PrimitiveGraph &graph, const KernelSpec &spec,
+                           const StageOptions &options,
                            const InstanceGraph &instances)
     : graph(graph), spec(spec), options(options), instances(instances) {}
 
-StageProgram StageEmitter::run(const std::vector<Output> &outputs, const std::vector<InstanceId> &reductions) {
+StageProgram StageEmitter::run(const std::vector<Output> &outputs,
+                               const std::vector<InstanceId> &reductions) {
   program.name = spec.name;
   program.rows = instances.rows;
   program.loopTrips = instances.loopTrips;
@@ -32,8 +36,10 @@ StageProgram StageEmitter::run(const std::vector<Output> &outputs, const std::ve
     for (bool rowLevel : {false, true})
       for (const Output &output : outputs) {
         int level = instances.instances[output.instance].level;
-        bool here = rowLevel ? lastStageOfLevel[std::max(level - 1, 0)] == static_cast<int>(current)
-                             : level == stage.level && output.columns == stage.columns;
+        bool here =
+            rowLevel ? lastStageOfLevel[std::max(level - 1, 0)] ==
+                           static_cast<int>(current)
+                     : level == stage.level && output.columns == stage.columns;
         if (output.rowLevel != rowLevel || !here)
           continue;
         Scope finish = finishScope(level);
@@ -64,12 +70,15 @@ void StageEmitter::assignSlots() {
   for (uint32_t i = 0; i < order.size(); ++i)
     order[i] = i;
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return tileLife[a].first != tileLife[b].first ? tileLife[a].first < tileLife[b].first : a < b;
+    return tileLife[a].first != tileLife[b].first
+               ? tileLife[a].first < tileLife[b].first
+               : a < b;
   });
   for (uint32_t tile : order) {
     StageTile &entry = program.tiles[tile];
     uint32_t slot = 0;
-    while (slot < slots.size() && (slots[slot].end > tileLife[tile].first || slots[slot].bytes != byteSize(entry.type) ||
+    while (slot < slots.size() && (slots[slot].end > tileLife[tile].first ||
+                                   slots[slot].bytes != byteSize(entry.type) ||
                                    slots[slot].columns != entry.columns))
       ++slot;
     if (slot == slots.size())
@@ -79,7 +88,8 @@ void StageEmitter::assignSlots() {
   }
 }
 
-void StageEmitter::planStages(const std::vector<Output> &outputs, const std::vector<InstanceId> &reductions) {
+void StageEmitter::planStages(const std::vector<Output> &outputs,
+                              const std::vector<InstanceId> &reductions) {
   std::set<StageKey> keys;
   for (InstanceId id : reductions) {
     const Instance &body = instances.instances[instances.instances[id].body];
@@ -120,7 +130,8 @@ void StageEmitter::emitReduction(InstanceId rowResult, unsigned stage) {
   for (size_t i = 0; i < fold.types.size(); ++i)
     fold.results.push_back(program.numValues++);
   StageBlock &finish = program.stages[stage].finish;
-  StageValueId value = region(primitive.reducer.finish, fold.results, 0, finish, fold.origin);
+  StageValueId value =
+      region(primitive.reducer.finish, fold.results, 0, finish, fold.origin);
   program.stages[stage].reductions.push_back(std::move(fold));
   rowScope.values[key(rowResult, kResult)] = value;
 }
@@ -144,7 +155,8 @@ uint32_t StageEmitter::argument(ValueId value, bool isOutput) {
 }
 
 ScalarId StageEmitter::resultScalar(InstanceId id) const {
-  const Primitive &primitive = graph.primitives[instances.instances[id].primitive];
+  const Primitive &primitive =
+      graph.primitives[instances.instances[id].primitive];
   return primitive.body.results[0];
 }
 
@@ -152,16 +164,20 @@ ScalarId StageEmitter::resultScalar(InstanceId id) const {
 StageEmitter::Scope StageEmitter::finishScope(int level) {
   Scope scope;
   scope.parent = &rowScope;
-  scope.block = &program.stages[lastStageOfLevel[std::max(level - 1, 0)]].finish;
+  scope.block =
+      &program.stages[lastStageOfLevel[std::max(level - 1, 0)]].finish;
   scope.inFinish = true;
   return scope;
 }
 
 /// The scope in which something with `dependence` and `level` is computed when `scope` asks for it.
-StageEmitter::Scope &StageEmitter::scopeFor(const Dependence &dependence, int level, Scope &scope, Scope &rowStorage) {
+StageEmitter::Scope &StageEmitter::scopeFor(const Dependence &dependence,
+                                            int level, Scope &scope,
+                                            Scope &rowStorage) {
   if (dependence.loops) {
     Scope *at = &scope;
-    while (at->loopDim == 0 || !(dependence.loops >> (at->loopDim - kFirstLoopDim) & 1))
+    while (at->loopDim == 0 ||
+           !(dependence.loops >> (at->loopDim - kFirstLoopDim) & 1))
       at = at->parent;
     return *at;
   }
@@ -175,7 +191,8 @@ StageEmitter::Scope &StageEmitter::scopeFor(const Dependence &dependence, int le
 StageValueId StageEmitter::result(InstanceId id, Scope &scope) {
   const Instance &instance = instances.instances[id];
   for (Scope *at = &scope; at; at = at->parent)
-    if (auto known = at->values.find(key(id, kResult)); known != at->values.end())
+    if (auto known = at->values.find(key(id, kResult));
+        known != at->values.end())
       return known->second;
   if (instance.dependence.column && !instance.dependence.loops)
     if (StageValueId kept = tile(id, scope); kept != kNone)
@@ -211,10 +228,12 @@ StageValueId StageEmitter::tile(InstanceId id, Scope &scope) {
     if (known == bodyScopes[earlier].values.end())
       continue;
     ElementType type = graph.type(instance.value).element;
-    auto [at, isNew] = tiles.try_emplace(id, static_cast<uint32_t>(program.tiles.size()));
+    auto [at, isNew] =
+        tiles.try_emplace(id, static_cast<uint32_t>(program.tiles.size()));
     if (isNew) {
       program.tiles.push_back({type, stageKeys[current].columns, 0});
-      tileLife.push_back({static_cast<int>(earlier), static_cast<int>(current)});
+      tileLife.push_back(
+          {static_cast<int>(earlier), static_cast<int>(current)});
       StageOp store;
       store.opcode = StageOpcode::TileStore;
       store.type = type;
@@ -296,15 +315,17 @@ StageValueId StageEmitter::emitLoop(InstanceId id, Scope &scope) {
     op.loop = std::move(loop);
     append(*own.block, std::move(op));
   }
-  StageValueId value =
-      region(primitive.reducer.finish, accumulators, 0, *own.block, originOf(instance.primitive));
+  StageValueId value = region(primitive.reducer.finish, accumulators, 0,
+                              *own.block, originOf(instance.primitive));
   (&own == &rowStorage ? rowScope : own).values[key(id, kResult)] = value;
   return value;
 }
 
 /// Copies a region's operations (no reads, no indices) into `block`.
-StageValueId StageEmitter::region(const ScalarProgram &region, const std::vector<StageValueId> &arguments, size_t which,
-                                  StageBlock &block, PrimitiveId origin) {
+StageValueId StageEmitter::region(const ScalarProgram &region,
+                                  const std::vector<StageValueId> &arguments,
+                                  size_t which, StageBlock &block,
+                                  PrimitiveId origin) {
   std::vector<StageValueId> values(region.ops.size());
   for (size_t i = 0; i < region.ops.size(); ++i) {
     const ScalarOp &op = region.ops[i];
@@ -325,14 +346,17 @@ StageValueId StageEmitter::region(const ScalarProgram &region, const std::vector
   return values[region.results[which]];
 }
 
-StageValueId StageEmitter::scalar(InstanceId id, ScalarId scalarId, Scope &scope) {
+StageValueId StageEmitter::scalar(InstanceId id, ScalarId scalarId,
+                                  Scope &scope) {
   for (Scope *at = &scope; at; at = at->parent)
-    if (auto known = at->values.find(key(id, scalarId)); known != at->values.end())
+    if (auto known = at->values.find(key(id, scalarId));
+        known != at->values.end())
       return known->second;
   return emitScalar(id, scalarId, scope);
 }
 
-StageValueId StageEmitter::emitScalar(InstanceId id, ScalarId scalarId, Scope &scope) {
+StageValueId StageEmitter::emitScalar(InstanceId id, ScalarId scalarId,
+                                      Scope &scope) {
   const Instance &instance = instances.instances[id];
   const Primitive &primitive = graph.primitives[instance.primitive];
   const ScalarOp &op = primitive.body[scalarId];
@@ -352,8 +376,10 @@ StageValueId StageEmitter::emitScalar(InstanceId id, ScalarId scalarId, Scope &s
     emitted.lo = op.lo;
     emitted.hi = op.hi;
     if (op.opcode == ScalarOpcode::Index || op.opcode == ScalarOpcode::InRange)
-      emitted.index = bindRuntimes(
-          simplify(substitute(op.index, instance.map.results), instances.ranges(instance.columns)), own);
+      emitted.index =
+          bindRuntimes(simplify(substitute(op.index, instance.map.results),
+                                instances.ranges(instance.columns)),
+                       own);
     for (ScalarId arg : op.args)
       emitted.args.push_back(scalar(id, arg, own));
     emitted.result = program.numValues++;
@@ -371,8 +397,10 @@ IndexExpr StageEmitter::bindRuntimes(const IndexExpr &expr, Scope &scope) {
   using Kind = IndexExpr::Kind;
   switch (expr.kind()) {
   case Kind::Runtime: {
-    const RuntimeVariable &variable = instances.runtimeVariables[expr.position()];
-    return IndexExpr::runtime(scalar(variable.instance, variable.scalar, scope));
+    const RuntimeVariable &variable =
+        instances.runtimeVariables[expr.position()];
+    return IndexExpr::runtime(
+        scalar(variable.instance, variable.scalar, scope));
   }
   case Kind::Add:
     return bindRuntimes(expr.lhs(), scope) + bindRuntimes(expr.rhs(), scope);

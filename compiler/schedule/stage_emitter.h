@@ -16,8 +16,8 @@ namespace lockstitch {
 
 class StageEmitter {
 public:
-  StageEmitter(const PrimitiveGraph &graph, const KernelSpec &spec, const StageOptions &options,
-               const InstanceGraph &instances);
+  StageEmitter(const PrimitiveGraph &graph, const KernelSpec &spec,
+               const StageOptions &options, const InstanceGraph &instances);
 
   /// A value to be written: element-level (in a space of `columns` columns) or row-level.
   struct Output {
@@ -28,14 +28,15 @@ public:
     int64_t columns;
   };
   /// Builds everything. `reductions` are the RowResult instances.
-  StageProgram run(const std::vector<Output> &outputs, const std::vector<InstanceId> &reductions);
+  StageProgram run(const std::vector<Output> &outputs,
+                   const std::vector<InstanceId> &reductions);
 
 private:
   struct Scope {
     Scope *parent = nullptr;
     StageBlock *block = nullptr;
-    unsigned loopDim = 0;   // of a loop's scope, else 0
-    bool inFinish = false;  // in a finish block, or in a loop there
+    unsigned loopDim = 0;  // of a loop's scope, else 0
+    bool inFinish = false; // in a finish block, or in a loop there
     std::unordered_map<uint64_t, StageValueId> values;
   };
   struct StageKey {
@@ -44,7 +45,8 @@ private:
     auto operator<=>(const StageKey &) const = default;
   };
 
-  void planStages(const std::vector<Output> &outputs, const std::vector<InstanceId> &reductions);
+  void planStages(const std::vector<Output> &outputs,
+                  const std::vector<InstanceId> &reductions);
   void assignSlots();
   void emitReduction(InstanceId rowResult, unsigned stage);
   StageValueId result(InstanceId id, Scope &scope);
@@ -53,29 +55,34 @@ private:
   StageValueId emitLoad(InstanceId id, Scope &scope);
   StageValueId emitLoop(InstanceId id, Scope &scope);
   StageValueId tile(InstanceId id, Scope &scope);
-  StageValueId region(const ScalarProgram &program, const std::vector<StageValueId> &arguments, size_t which,
+  StageValueId region(const ScalarProgram &program,
+                      const std::vector<StageValueId> &arguments, size_t which,
                       StageBlock &block, PrimitiveId origin);
   Scope finishScope(int level);
-  Scope &scopeFor(const Dependence &dependence, int level, Scope &scope, Scope &rowStorage);
+  Scope &scopeFor(const Dependence &dependence, int level, Scope &scope,
+                  Scope &rowStorage);
   IndexExpr bindRuntimes(const IndexExpr &expr, Scope &scope);
   StageValueId append(StageBlock &block, StageOp op);
   uint32_t argument(ValueId value, bool isOutput);
   ScalarId resultScalar(InstanceId id) const;
-  uint32_t originOf(PrimitiveId primitive) const { return static_cast<uint32_t>(instances.memberPosition(primitive)); }
+  uint32_t originOf(PrimitiveId primitive) const {
+    return static_cast<uint32_t>(instances.memberPosition(primitive));
+  }
 
   const PrimitiveGraph &graph;
   const KernelSpec &spec;
   const StageOptions &options;
   const InstanceGraph &instances;
   StageProgram program;
-  std::vector<StageKey> stageKeys;            // beside program.stages
-  std::vector<int> lastStageOfLevel;          // index of the last stage of each level
-  std::vector<Scope> bodyScopes;              // one per stage
-  Scope rowScope;                             // row values defined in finish blocks
-  unsigned current = 0;                       // stage being written
+  std::vector<StageKey> stageKeys;   // beside program.stages
+  std::vector<int> lastStageOfLevel; // index of the last stage of each level
+  std::vector<Scope> bodyScopes;     // one per stage
+  Scope rowScope;                    // row values defined in finish blocks
+  unsigned current = 0;              // stage being written
   std::map<ValueId, uint32_t> inputArguments;
   std::unordered_map<InstanceId, uint32_t> tiles; // instance -> tile
-  std::vector<std::pair<int, int>> tileLife;      // first and last stage of each tile
+  std::vector<std::pair<int, int>>
+      tileLife; // first and last stage of each tile
 };
 
 } // namespace lockstitch

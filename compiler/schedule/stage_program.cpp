@@ -5,12 +5,16 @@
 
 namespace lockstitch {
 
-bool StageBlock::operator==(const StageBlock &other) const { return ops == other.ops; }
+bool StageBlock::operator==(const StageBlock &other) const {
+  return ops == other.ops;
+}
 
 bool StageOp::operator==(const StageOp &other) const {
-  if (opcode != other.opcode || result != other.result || type != other.type || args != other.args ||
-      scalar != other.scalar || !(constant == other.constant) || !(index == other.index) || guards != other.guards ||
-      lo != other.lo || hi != other.hi || argument != other.argument || tile != other.tile)
+  if (opcode != other.opcode || result != other.result || type != other.type ||
+      args != other.args || scalar != other.scalar ||
+      !(constant == other.constant) || !(index == other.index) ||
+      guards != other.guards || lo != other.lo || hi != other.hi ||
+      argument != other.argument || tile != other.tile)
     return false;
   if (!loop || !other.loop)
     return loop == other.loop;
@@ -29,21 +33,27 @@ IndexRanges StageProgram::ranges(int64_t columns) const {
 namespace {
 
 /// Rewrites `expr` over (r, c, loops) to (r, q, loops, l) with c = q*width + l and simplifies it; `lane` is l's position.
-LinearForm splitColumn(const StageProgram &program, const IndexExpr &expr, int64_t columns, unsigned width,
-                       unsigned &lane, IndexRanges &ranges) {
+LinearForm splitColumn(const StageProgram &program, const IndexExpr &expr,
+                       int64_t columns, unsigned width, unsigned &lane,
+                       IndexRanges &ranges) {
   ranges = program.ranges((columns + width - 1) / width);
   lane = static_cast<unsigned>(ranges.dims.size());
   ranges.dims.push_back({0, static_cast<int64_t>(width) - 1});
   std::vector<IndexExpr> dims = {IndexExpr::dim(kRowDim),
-                                 IndexExpr::dim(kColumnDim) * IndexExpr::constant(width) + IndexExpr::dim(lane)};
+                                 IndexExpr::dim(kColumnDim) *
+                                         IndexExpr::constant(width) +
+                                     IndexExpr::dim(lane)};
   return toLinearForm(substitute(expr, dims), ranges);
 }
 
 } // namespace
 
-Access classifyAccess(const StageProgram &program, const IndexExpr &offset, int64_t columns, unsigned width) {
+Access classifyAccess(const StageProgram &program, const IndexExpr &offset,
+                      int64_t columns, unsigned width) {
   if (width == 1)
-    return {offset.usesDim(kColumnDim) ? AccessKind::Contiguous : AccessKind::Uniform, 0, true};
+    return {offset.usesDim(kColumnDim) ? AccessKind::Contiguous
+                                       : AccessKind::Uniform,
+            0, true};
   unsigned lane;
   IndexRanges ranges;
   LinearForm form = splitColumn(program, offset, columns, width, lane, ranges);
@@ -67,12 +77,14 @@ Access classifyAccess(const StageProgram &program, const IndexExpr &offset, int6
   return {AccessKind::Strided, stride, false};
 }
 
-bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard, int64_t columns, unsigned width) {
+bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard,
+                    int64_t columns, unsigned width) {
   if (width == 1)
     return true;
   unsigned lane;
   IndexRanges ranges;
-  LinearForm form = splitColumn(program, guard.expr, columns, width, lane, ranges);
+  LinearForm form =
+      splitColumn(program, guard.expr, columns, width, lane, ranges);
   int64_t stride = 0;
   bool aligned = form.constant % width == 0;
   for (const auto &[atom, coefficient] : form.terms) {
@@ -86,7 +98,8 @@ bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard, i
   }
   if (stride == 0)
     return true;
-  return stride == 1 && aligned && guard.lo % width == 0 && (guard.hi + 1) % width == 0;
+  return stride == 1 && aligned && guard.lo % width == 0 &&
+         (guard.hi + 1) % width == 0;
 }
 
 namespace {
@@ -99,12 +112,13 @@ public:
     out << "kernel " << program.name << " rows " << program.rows << "\n";
     for (size_t i = 0; i < program.arguments.size(); ++i) {
       const StageArgument &argument = program.arguments[i];
-      out << "  arg " << i << ": " << (argument.isOutput ? "out " : "in ") << name(argument.type) << "["
-          << argument.elements << "]\n";
+      out << "  arg " << i << ": " << (argument.isOutput ? "out " : "in ")
+          << name(argument.type) << "[" << argument.elements << "]\n";
     }
     for (size_t i = 0; i < program.tiles.size(); ++i)
-      out << "  tile " << i << ": " << name(program.tiles[i].type) << "[" << program.tiles[i].columns << "] slot "
-          << program.tiles[i].slot << "\n";
+      out << "  tile " << i << ": " << name(program.tiles[i].type) << "["
+          << program.tiles[i].columns << "] slot " << program.tiles[i].slot
+          << "\n";
     for (size_t i = 0; i < program.stages.size(); ++i) {
       const Stage &stage = program.stages[i];
       out << "  stage " << i << " columns " << stage.columns << " {\n";
@@ -132,9 +146,10 @@ private:
     case Kind::Constant:
       return std::to_string(expr.value());
     case Kind::Dim:
-      return expr.position() == kRowDim      ? "r"
-             : expr.position() == kColumnDim ? "c"
-                                             : "k" + std::to_string(expr.position() - kFirstLoopDim);
+      return expr.position() == kRowDim ? "r"
+             : expr.position() == kColumnDim
+                 ? "c"
+                 : "k" + std::to_string(expr.position() - kFirstLoopDim);
     case Kind::Runtime:
       return "%" + std::to_string(expr.position());
     case Kind::Add:
@@ -149,12 +164,14 @@ private:
     return "";
   }
   std::string factor(const IndexExpr &expr) {
-    bool simple = expr.isConstant() || expr.kind() == IndexExpr::Kind::Dim || expr.kind() == IndexExpr::Kind::Runtime;
+    bool simple = expr.isConstant() || expr.kind() == IndexExpr::Kind::Dim ||
+                  expr.kind() == IndexExpr::Kind::Runtime;
     return simple ? index(expr) : "(" + index(expr) + ")";
   }
   void guards(const StageOp &op) {
     for (size_t i = 0; i < op.guards.size(); ++i)
-      out << (i ? ", " : " if ") << index(op.guards[i].expr) << " in " << op.guards[i].lo << " .. " << op.guards[i].hi;
+      out << (i ? ", " : " if ") << index(op.guards[i].expr) << " in "
+          << op.guards[i].lo << " .. " << op.guards[i].hi;
   }
 
   void block(const StageBlock &block, int depth) {
@@ -168,20 +185,24 @@ private:
       out << "%" << op.result << " = ";
     switch (op.opcode) {
     case StageOpcode::Load:
-      out << "load " << name(op.type) << " arg" << op.argument << "[" << index(op.index) << "]";
+      out << "load " << name(op.type) << " arg" << op.argument << "["
+          << index(op.index) << "]";
       guards(op);
       break;
     case StageOpcode::Store:
-      out << "store " << name(op.type) << " %" << op.args[0] << ", arg" << op.argument << "[" << index(op.index) << "]";
+      out << "store " << name(op.type) << " %" << op.args[0] << ", arg"
+          << op.argument << "[" << index(op.index) << "]";
       break;
     case StageOpcode::TileLoad:
       out << "tile_load " << name(op.type) << " tile" << op.tile;
       break;
     case StageOpcode::TileStore:
-      out << "tile_store " << name(op.type) << " %" << op.args[0] << ", tile" << op.tile;
+      out << "tile_store " << name(op.type) << " %" << op.args[0] << ", tile"
+          << op.tile;
       break;
     case StageOpcode::Loop:
-      out << "loop k" << op.loop->loopDim - kFirstLoopDim << " < " << op.loop->trips << " {\n";
+      out << "loop k" << op.loop->loopDim - kFirstLoopDim << " < "
+          << op.loop->trips << " {\n";
       block(op.loop->body, depth + 2);
       reduction(op.loop->reduction, depth + 2, "in order");
       indent(depth);
@@ -201,7 +222,8 @@ private:
     if (op.scalar == ScalarOpcode::Constant) {
       char buffer[40];
       std::snprintf(buffer, sizeof buffer, "%.9g", op.constant.real);
-      out << " " << (isFloat(op.type) ? buffer : std::to_string(op.constant.integer));
+      out << " "
+          << (isFloat(op.type) ? buffer : std::to_string(op.constant.integer));
     } else if (op.scalar == ScalarOpcode::Index) {
       out << " [" << index(op.index) << "]";
     } else if (op.scalar == ScalarOpcode::InRange) {
@@ -226,7 +248,8 @@ private:
       char buffer[40];
       std::snprintf(buffer, sizeof buffer, "%.9g", fold.init[i].real);
       out << (i ? ", " : "from ") << name(fold.types[i]) << " "
-          << (isFloat(fold.types[i]) ? buffer : std::to_string(fold.init[i].integer));
+          << (isFloat(fold.types[i]) ? buffer
+                                     : std::to_string(fold.init[i].integer));
     }
     if (fold.origin != kNone)
       out << "  // line " << fold.origin + 1;
@@ -244,8 +267,8 @@ public:
 
   std::optional<std::string> run() {
     if (program.loopTrips.size() != program.numLoopDims)
-      return "loopTrips has " + std::to_string(program.loopTrips.size()) + " entries for " +
-             std::to_string(program.numLoopDims) + " loops";
+      return "loopTrips has " + std::to_string(program.loopTrips.size()) +
+             " entries for " + std::to_string(program.numLoopDims) + " loops";
     for (const Stage &stage : program.stages) {
       columns = stage.columns;
       // What a column defines ends with the stage; row values go on.
@@ -276,7 +299,8 @@ private:
   void indexUses(const IndexExpr &expr) {
     if (expr.kind() == IndexExpr::Kind::Runtime)
       return use(expr.position());
-    if (expr.kind() == IndexExpr::Kind::Constant || expr.kind() == IndexExpr::Kind::Dim)
+    if (expr.kind() == IndexExpr::Kind::Constant ||
+        expr.kind() == IndexExpr::Kind::Dim)
       return;
     indexUses(expr.lhs());
     indexUses(expr.rhs());
@@ -286,15 +310,16 @@ private:
       return fail("argument " + std::to_string(op.argument) + " is not there");
     const StageArgument &argument = program.arguments[op.argument];
     if ((op.opcode == StageOpcode::Store) != argument.isOutput)
-      return fail("arg" + std::to_string(op.argument) + " is accessed against its direction");
+      return fail("arg" + std::to_string(op.argument) +
+                  " is accessed against its direction");
     if (perRow && op.index.usesDim(kColumnDim))
       return fail("a row-level access uses the column");
     if (!op.guards.empty() || op.index.usesAnyRuntime())
       return;
     Interval range = rangeOf(op.index, program.ranges(columns));
     if (range.low < 0 || range.high >= argument.elements)
-      fail("arg" + std::to_string(op.argument) + "[" + toString(op.index) + "] leaves its " +
-           std::to_string(argument.elements) + " elements");
+      fail("arg" + std::to_string(op.argument) + "[" + toString(op.index) +
+           "] leaves its " + std::to_string(argument.elements) + " elements");
   }
   void block(const StageBlock &block, bool perRow) {
     for (const StageOp &op : block.ops) {
@@ -310,7 +335,8 @@ private:
         break;
       case StageOpcode::TileLoad:
       case StageOpcode::TileStore:
-        if (op.tile >= program.tiles.size() || program.tiles[op.tile].columns != columns || perRow)
+        if (op.tile >= program.tiles.size() ||
+            program.tiles[op.tile].columns != columns || perRow)
           fail("tile" + std::to_string(op.tile) + " does not fit its stage");
         break;
       case StageOpcode::Loop: {
@@ -333,7 +359,8 @@ private:
   void reduction(const StageReduction &fold) {
     for (StageValueId value : fold.values)
       use(value);
-    if (fold.results.size() != fold.types.size() || fold.init.size() != fold.types.size())
+    if (fold.results.size() != fold.types.size() ||
+        fold.init.size() != fold.types.size())
       fail("a fold's accumulators do not fit");
     for (StageValueId result : fold.results)
       define(result);
@@ -351,17 +378,23 @@ private:
 
 } // namespace
 
-std::string toString(const StageProgram &program) { return Printer(program).run(); }
+std::string toString(const StageProgram &program) {
+  return Printer(program).run();
+}
 
 std::string toString(const KernelSchedule &schedule) {
   std::ostringstream out;
-  out << "vector " << schedule.vectorWidth << " threads_per_row " << schedule.threadsPerRow << " rows_per_block "
-      << schedule.rowsPerBlock << " grid " << schedule.gridX << " shared " << schedule.sharedBytes
-      << (schedule.unrollColumns ? " unrolled" : " looped") << (schedule.wideIndex ? " wide" : "") << " rows_per_task "
+  out << "vector " << schedule.vectorWidth << " threads_per_row "
+      << schedule.threadsPerRow << " rows_per_block " << schedule.rowsPerBlock
+      << " grid " << schedule.gridX << " shared " << schedule.sharedBytes
+      << (schedule.unrollColumns ? " unrolled" : " looped")
+      << (schedule.wideIndex ? " wide" : "") << " rows_per_task "
       << schedule.rowsPerTask;
   return out.str();
 }
 
-std::optional<std::string> verify(const StageProgram &program) { return Verifier(program).run(); }
+std::optional<std::string> verify(const StageProgram &program) {
+  return Verifier(program).run();
+}
 
 } // namespace lockstitch

@@ -39,13 +39,13 @@ struct StageBlock {
 };
 
 enum class StageOpcode : uint8_t {
-  Scalar,    // opcode of ScalarOp on args: everything but Argument and Read
-  Load,      // element of buffer argument `argument` at linear element offset `index`; where a guard does not hold nothing
-             // is accessed and the value is zero
-  Store,     // args[0] into buffer argument `argument` at `index`; in a finish block: once per row
+  Scalar, // opcode of ScalarOp on args: everything but Argument and Read
+  Load, // element of buffer argument `argument` at linear element offset `index`; where a guard does not hold nothing
+        // is accessed and the value is zero
+  Store, // args[0] into buffer argument `argument` at `index`; in a finish block: once per row
   TileLoad,  // column c of tile `tile`, as the same lane stored it
   TileStore, // args[0] into column c of tile `tile`
-  Loop,      // sequential reduction: dimension `loopDim` from 0 to `trips`-1 runs `loop.body`; results are the accumulators
+  Loop, // sequential reduction: dimension `loopDim` from 0 to `trips`-1 runs `loop.body`; results are the accumulators
 };
 
 struct StageLoop; // below
@@ -54,19 +54,22 @@ struct StageLoop; // below
 struct StageOp {
   StageOpcode opcode = StageOpcode::Scalar;
   StageValueId result = kNone;
-  ElementType type = ElementType::F32; // of the result, or of the stored element
+  ElementType type =
+      ElementType::F32; // of the result, or of the stored element
   std::vector<StageValueId> args = {};
-  PrimitiveId origin = kNone; // the primitive of the graph that defines the value: becomes the line of `.loc` (origin + 1)
+  PrimitiveId origin =
+      kNone; // the primitive of the graph that defines the value: becomes the line of `.loc` (origin + 1)
 
   // Scalar
   ScalarOpcode scalar = ScalarOpcode::Constant;
   ScalarConstant constant = {};
   IndexExpr index = {}; // Index, InRange, Load, Store
-  std::vector<IndexConstraint> guards = {}; // Load: all must hold (see isGuardUniform for vectors)
+  std::vector<IndexConstraint> guards =
+      {}; // Load: all must hold (see isGuardUniform for vectors)
   int64_t lo = 0, hi = 0;
 
-  uint32_t argument = 0; // Load, Store
-  uint32_t tile = 0;     // TileLoad, TileStore
+  uint32_t argument = 0;                     // Load, Store
+  uint32_t tile = 0;                         // TileLoad, TileStore
   std::shared_ptr<StageLoop> loop = nullptr; // Loop
 
   bool operator==(const StageOp &) const;
@@ -75,11 +78,13 @@ struct StageOp {
 /// A fold over values, as Reducer, with the values given. In a stage: over the columns of a row, across lanes. In a Loop: in
 /// one lane, in order. `update`, `combine` as in Reducer; finish regions are ordinary ops of the surrounding/finish block.
 struct StageReduction {
-  std::vector<StageValueId> values;        // yielded by the body for each column / trip: arguments of `update`
-  std::vector<ElementType> types;          // accumulators
-  std::vector<ScalarConstant> init;        // neutral elements
+  std::vector<StageValueId>
+      values; // yielded by the body for each column / trip: arguments of `update`
+  std::vector<ElementType> types;   // accumulators
+  std::vector<ScalarConstant> init; // neutral elements
   ScalarProgram update, combine;
-  std::vector<StageValueId> results;       // accumulators after the fold: row values in a stage (visible in `finish` and later)
+  std::vector<StageValueId>
+      results; // accumulators after the fold: row values in a stage (visible in `finish` and later)
   PrimitiveId origin = kNone;
   bool operator==(const StageReduction &) const = default;
 };
@@ -97,7 +102,7 @@ struct Stage {
   int64_t columns = 1;
   StageBlock body;                        // per column
   std::vector<StageReduction> reductions; // across the columns
-  StageBlock finish;                      // per row; sees row values of this and earlier stages
+  StageBlock finish; // per row; sees row values of this and earlier stages
   bool operator==(const Stage &) const = default;
 };
 
@@ -126,8 +131,9 @@ struct StageProgram {
   std::vector<StageTile> tiles;
   std::vector<Stage> stages;
   uint32_t numValues = 0;
-  unsigned numLoopDims = 0;           // loops use kFirstLoopDim .. kFirstLoopDim + numLoopDims - 1
-  std::vector<int64_t> loopTrips;     // trips of each, for ranges
+  unsigned numLoopDims =
+      0; // loops use kFirstLoopDim .. kFirstLoopDim + numLoopDims - 1
+  std::vector<int64_t> loopTrips; // trips of each, for ranges
   bool operator==(const StageProgram &) const = default;
 
   /// Ranges of r, c (of a stage with `columns` columns) and the loop dimensions.
@@ -136,15 +142,20 @@ struct StageProgram {
 
 /// How a kernel runs on one target. Chosen by compiler/schedule; codegen follows it and decides nothing.
 struct KernelSchedule {
-  unsigned vectorWidth = 1; // elements of one lane per step; divides the columns of every stage on a GPU (on the host a
-                            // scalar loop handles the rest)
+  unsigned vectorWidth =
+      1; // elements of one lane per step; divides the columns of every stage on a GPU (on the host a
+         // scalar loop handles the rest)
   // GPU
-  unsigned threadsPerRow = 1; // power of two. <= 32: lanes of one warp, combined by shuffles; > 32: the whole block is one
-                              // row, combined by shuffles and shared memory
-  unsigned rowsPerBlock = 1;  // blockDim.x = threadsPerRow * rowsPerBlock; rows past the end are clamped, their stores dropped
-  bool unrollColumns = true;  // every loop over columns is unrolled: tiles live in registers
-  int64_t sharedBytes = 0;    // static need: tiles (if not unrolled) and partial results
-  bool wideIndex = false;     // 64-bit indices: some offset may exceed 2^31
+  unsigned threadsPerRow =
+      1; // power of two. <= 32: lanes of one warp, combined by shuffles; > 32: the whole block is one
+         // row, combined by shuffles and shared memory
+  unsigned rowsPerBlock =
+      1; // blockDim.x = threadsPerRow * rowsPerBlock; rows past the end are clamped, their stores dropped
+  bool unrollColumns =
+      true; // every loop over columns is unrolled: tiles live in registers
+  int64_t sharedBytes =
+      0; // static need: tiles (if not unrolled) and partial results
+  bool wideIndex = false; // 64-bit indices: some offset may exceed 2^31
   int64_t gridX = 1;
   // Host
   int64_t rowsPerTask = 1; // floor on the rows that one task takes
@@ -155,14 +166,18 @@ struct KernelSchedule {
 enum class AccessKind : uint8_t { Uniform, Contiguous, Strided };
 struct Access {
   AccessKind kind;
-  int64_t stride = 0;  // elements per column, for Strided with a constant stride; 0 if it varies
-  bool aligned = false; // Contiguous: the first element's offset is a multiple of `width`
+  int64_t stride =
+      0; // elements per column, for Strided with a constant stride; 0 if it varies
+  bool aligned =
+      false; // Contiguous: the first element's offset is a multiple of `width`
 };
 /// Classifies `offset` for vectors of `width` columns in a stage with `columns` columns.
-Access classifyAccess(const StageProgram &program, const IndexExpr &offset, int64_t columns, unsigned width);
+Access classifyAccess(const StageProgram &program, const IndexExpr &offset,
+                      int64_t columns, unsigned width);
 
 /// Is `guard` the same for all columns of an aligned group of `width` columns? Then one test serves the whole vector.
-bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard, int64_t columns, unsigned width);
+bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard,
+                    int64_t columns, unsigned width);
 
 /// The program as text: what `--emit stages` prints.
 std::string toString(const StageProgram &program);

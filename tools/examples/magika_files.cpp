@@ -22,12 +22,18 @@ bool isSpace(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool isUtf8(std::span<const unsigned char> text) {
   for (size_t i = 0; i < text.size();) {
     unsigned char lead = text[i];
-    size_t more = lead < 0x80 ? 0 : lead < 0xc2 ? 4 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : 4;
+    size_t more = lead < 0x80   ? 0
+                  : lead < 0xc2 ? 4
+                  : lead < 0xe0 ? 1
+                  : lead < 0xf0 ? 2
+                  : lead < 0xf5 ? 3
+                                : 4;
     if (more == 4 || i + more >= text.size())
       return false;
     for (size_t k = 1; k <= more; ++k) {
       unsigned char low = 0x80, high = 0xbf;
-      if (k == 1) { // the first continuation byte excludes overlong forms, surrogates and what is past U+10FFFF
+      if (k ==
+          1) { // the first continuation byte excludes overlong forms, surrogates and what is past U+10FFFF
         low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : low;
         high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : high;
       }
@@ -45,10 +51,13 @@ Reading withoutModel(std::string type) {
   return reading;
 }
 
-Reading fewBytes(std::span<const unsigned char> content) { return withoutModel(isUtf8(content) ? "txt" : "unknown"); }
+Reading fewBytes(std::span<const unsigned char> content) {
+  return withoutModel(isUtf8(content) ? "txt" : "unknown");
+}
 
 /// `first` and `last` are the first and the last min(size, config.blockSize) bytes of a file of `size` bytes.
-Reading fromBlocks(const Config &config, std::span<const unsigned char> first, std::span<const unsigned char> last, uint64_t size) {
+Reading fromBlocks(const Config &config, std::span<const unsigned char> first,
+                   std::span<const unsigned char> last, uint64_t size) {
   if (size == 0)
     return withoutModel("empty");
   if (size < static_cast<uint64_t>(config.minFileSize))
@@ -73,9 +82,11 @@ Reading fromBlocks(const Config &config, std::span<const unsigned char> first, s
 Result<nlohmann::json> readJson(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
-    return Error::refused(path, std::string("cannot be opened: ") + std::strerror(errno),
-                          "`tools/dev demo` fetches the model with its configuration");
-  nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+    return Error::refused(
+        path, std::string("cannot be opened: ") + std::strerror(errno),
+        "`tools/dev demo` fetches the model with its configuration");
+  nlohmann::json json =
+      nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return Error::refused(path, "is not JSON");
   return json;
@@ -83,7 +94,8 @@ Result<nlohmann::json> readJson(const std::string &path) {
 
 } // namespace
 
-Result<Config> readConfig(const std::string &configFile, const std::string &typesFile) {
+Result<Config> readConfig(const std::string &configFile,
+                          const std::string &typesFile) {
   Result<nlohmann::json> json = readJson(configFile);
   if (!json.ok())
     return json.error();
@@ -99,14 +111,22 @@ Result<Config> readConfig(const std::string &configFile, const std::string &type
     config.blockSize = json->at("block_size").get<int64_t>();
     config.minFileSize = json->at("min_file_size_for_dl").get<int64_t>();
     config.paddingToken = json->at("padding_token").get<int32_t>();
-    config.mediumConfidence = json->at("medium_confidence_threshold").get<double>();
-    config.labels = json->at("target_labels_space").get<std::vector<std::string>>();
-    config.thresholds = json->at("thresholds").get<std::map<std::string, double>>();
-    config.overwrite = json->at("overwrite_map").get<std::map<std::string, std::string>>();
-    if (json->at("mid_size").get<int64_t>() != 0 || json->at("use_inputs_at_offsets").get<bool>())
-      return Error::refused(configFile, "wants bytes from the middle of a file, which this program does not read",
+    config.mediumConfidence =
+        json->at("medium_confidence_threshold").get<double>();
+    config.labels =
+        json->at("target_labels_space").get<std::vector<std::string>>();
+    config.thresholds =
+        json->at("thresholds").get<std::map<std::string, double>>();
+    config.overwrite =
+        json->at("overwrite_map").get<std::map<std::string, std::string>>();
+    if (json->at("mid_size").get<int64_t>() != 0 ||
+        json->at("use_inputs_at_offsets").get<bool>())
+      return Error::refused(configFile,
+                            "wants bytes from the middle of a file, which this "
+                            "program does not read",
                             "use the model standard_v3_3 of magika 1.0.3");
-    if (config.minFileSize < 1 || config.minFileSize > config.beginSize || config.beginSize >= config.blockSize || config.endSize < 0 ||
+    if (config.minFileSize < 1 || config.minFileSize > config.beginSize ||
+        config.beginSize >= config.blockSize || config.endSize < 0 ||
         config.endSize >= config.blockSize || config.labels.empty())
       return Error::refused(configFile, "has sizes that do not fit each other");
     file = &typesFile;
@@ -119,9 +139,11 @@ Result<Config> readConfig(const std::string &configFile, const std::string &type
   return config;
 }
 
-Reading readBytes(const Config &config, std::span<const unsigned char> content) {
+Reading readBytes(const Config &config,
+                  std::span<const unsigned char> content) {
   size_t block = std::min<size_t>(config.blockSize, content.size());
-  return fromBlocks(config, content.first(block), content.last(block), content.size());
+  return fromBlocks(config, content.first(block), content.last(block),
+                    content.size());
 }
 
 Result<Reading> readFile(const Config &config, const std::string &path) {
@@ -131,32 +153,40 @@ Result<Reading> readFile(const Config &config, const std::string &path) {
     return Error::refused(path, "there is no such file");
   if (std::filesystem::is_directory(status))
     return withoutModel("directory");
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return withoutModel("unknown"); // a pipe or a device: reading it could take for ever
+  if (std::filesystem::exists(status) &&
+      !std::filesystem::is_regular_file(status))
+    return withoutModel(
+        "unknown"); // a pipe or a device: reading it could take for ever
   std::ifstream in(path, std::ios::binary);
   uint64_t size = in ? std::filesystem::file_size(path, error) : 0;
   if (!in || error)
-    return Error::refused(path, "cannot be read: " + (error ? error.message() : std::string(std::strerror(errno))));
+    return Error::refused(
+        path, "cannot be read: " + (error ? error.message()
+                                          : std::string(std::strerror(errno))));
 
   auto read = [&](uint64_t from, uint64_t count) {
     std::vector<unsigned char> bytes(count);
     in.seekg(static_cast<std::streamoff>(from));
-    in.read(reinterpret_cast<char *>(bytes.data()), static_cast<std::streamsize>(count));
+    in.read(reinterpret_cast<char *>(bytes.data()),
+            static_cast<std::streamsize>(count));
     bytes.resize(in.gcount()); // a file that shrinks meanwhile
     in.clear();
     return bytes;
   };
   uint64_t block = std::min<uint64_t>(config.blockSize, size);
-  std::vector<unsigned char> first = read(0, block), last = read(size - block, block);
+  std::vector<unsigned char> first = read(0, block),
+                             last = read(size - block, block);
   return fromBlocks(config, first, last, size);
 }
 
-Answer interpret(const Config &config, std::span<const float> scores, Mode mode) {
+Answer interpret(const Config &config, std::span<const float> scores,
+                 Mode mode) {
   size_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
   Answer answer;
   answer.modelType = answer.type = config.labels[best];
   answer.score = scores[best];
-  if (auto it = config.overwrite.find(answer.modelType); it != config.overwrite.end() && it->second != answer.modelType) {
+  if (auto it = config.overwrite.find(answer.modelType);
+      it != config.overwrite.end() && it->second != answer.modelType) {
     answer.type = it->second;
     answer.reason = "overwrite map";
   }

@@ -31,7 +31,8 @@ struct Config {
 };
 
 /// Reads both files. Refused when one cannot be read, is not JSON, or lacks an entry.
-Result<Config> readConfig(const std::string &configFile, const std::string &typesFile);
+Result<Config> readConfig(const std::string &configFile,
+                          const std::string &typesFile);
 
 /// How sure the model must be before its answer is passed on instead of "txt" or "unknown".
 enum class Mode { BestGuess, MediumConfidence, HighConfidence };
@@ -40,7 +41,8 @@ struct Answer {
   std::string type;      // the answer
   std::string modelType; // what the model said; "" if it was not asked
   double score = 1;      // of the model's answer, 0 to 1
-  std::string reason;    // why `type` is not `modelType`: "", "overwrite map" or "low confidence"
+  std::string
+      reason; // why `type` is not `modelType`: "", "overwrite map" or "low confidence"
 };
 
 /// Either an answer that needs no model, or the tokens that the model wants.
@@ -57,7 +59,8 @@ Result<Reading> readFile(const Config &config, const std::string &path);
 Reading readBytes(const Config &config, std::span<const unsigned char> content);
 
 /// The answer to one row of the model's output, `config.labels.size()` scores.
-Answer interpret(const Config &config, std::span<const float> scores, Mode mode);
+Answer interpret(const Config &config, std::span<const float> scores,
+                 Mode mode);
 
 } // namespace lockstitch::magika
 

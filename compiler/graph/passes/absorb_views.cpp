@@ -31,7 +31,8 @@ IndexExpr offsetOf(const StridedView &view) {
   return sum;
 }
 
-std::optional<StridedView> viewOf(const IndexExpr &offset, const IndexRanges &ranges, size_t rank) {
+std::optional<StridedView> viewOf(const IndexExpr &offset,
+                                  const IndexRanges &ranges, size_t rank) {
   LinearForm form = toLinearForm(offset, ranges);
   StridedView view;
   view.offset = form.constant;
@@ -45,18 +46,21 @@ std::optional<StridedView> viewOf(const IndexExpr &offset, const IndexRanges &ra
 }
 
 /// The coordinates in a tensor of `shape` of the element at `offset`.
-std::vector<IndexExpr> takeApart(const IndexExpr &offset, const Shape &shape, const IndexRanges &ranges) {
+std::vector<IndexExpr> takeApart(const IndexExpr &offset, const Shape &shape,
+                                 const IndexRanges &ranges) {
   IndexMap linear;
   linear.results = {offset};
   return compose(IndexMap::delinearize(shape), linear, ranges).results;
 }
 
 /// The read of a primitive that does nothing but move elements of one tensor.
-const ScalarOp *pureRead(const PrimitiveGraph &graph, const Primitive &primitive) {
+const ScalarOp *pureRead(const PrimitiveGraph &graph,
+                         const Primitive &primitive) {
   if (primitive.kind != Primitive::Kind::Pull || primitive.operands.size() != 1)
     return nullptr;
   const ScalarOp &result = primitive.body[primitive.body.results[0]];
-  if (result.opcode != ScalarOpcode::Read || !result.args.empty() || !result.map.constraints.empty() ||
+  if (result.opcode != ScalarOpcode::Read || !result.args.empty() ||
+      !result.map.constraints.empty() ||
       graph.type(primitive.result).elements() == 0)
     return nullptr;
   return &result;
@@ -75,10 +79,12 @@ void splitBatch(MatMulCall &call, unsigned dim, int64_t inner) {
 
 /// Heads that share keys and values make the offset depend on (b floordiv 3): with the batch written as two dimensions it is
 /// linear again. Returns the dimension to split and the inner extent.
-std::optional<std::pair<unsigned, int64_t>> batchToSplit(const IndexExpr &offset, const IndexRanges &ranges,
-                                                         const MatMulCall &call) {
+std::optional<std::pair<unsigned, int64_t>>
+batchToSplit(const IndexExpr &offset, const IndexRanges &ranges,
+             const MatMulCall &call) {
   for (const auto &[atom, coefficient] : toLinearForm(offset, ranges).terms) {
-    bool division = atom.kind() == IndexExpr::Kind::FloorDiv || atom.kind() == IndexExpr::Kind::Mod;
+    bool division = atom.kind() == IndexExpr::Kind::FloorDiv ||
+                    atom.kind() == IndexExpr::Kind::Mod;
     if (!division || atom.lhs().kind() != IndexExpr::Kind::Dim)
       continue;
     unsigned dim = atom.lhs().position();
@@ -92,7 +98,10 @@ std::optional<std::pair<unsigned, int64_t>> batchToSplit(const IndexExpr &offset
 void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
   MatMulCall &call = product.call.matmul;
   StridedView &view = which == 0 ? call.a : call.b;
-  auto spaceOf = [&] { return which == 0 ? coordinates(call, call.m, call.k) : coordinates(call, call.k, call.n); };
+  auto spaceOf = [&] {
+    return which == 0 ? coordinates(call, call.m, call.k)
+                      : coordinates(call, call.k, call.n);
+  };
   Shape space = spaceOf();
   if (numElements(space) == 0 || call.hasC)
     return;
@@ -105,13 +114,15 @@ void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
     const ScalarOp *read = pureRead(graph, producer);
     if (!read)
       return;
-    std::vector<IndexExpr> at = takeApart(offset, graph.type(value).shape, ranges);
+    std::vector<IndexExpr> at =
+        takeApart(offset, graph.type(value).shape, ranges);
     for (IndexExpr &coordinate : at)
       coordinate = simplify(coordinate, ranges);
     IndexMap inner;
     inner.results = std::move(at);
     value = producer.operands[0];
-    offset = linearize(compose(read->map, inner, ranges).results, graph.type(value).shape, ranges);
+    offset = linearize(compose(read->map, inner, ranges).results,
+                       graph.type(value).shape, ranges);
     while (auto split = batchToSplit(offset, ranges, call)) {
       auto [dim, extent] = *split;
       splitBatch(call, dim, extent);
@@ -120,9 +131,11 @@ void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
       // The old dimensions in terms of the new.
       std::vector<IndexExpr> dims;
       for (unsigned i = 0; i + 1 < space.size(); ++i)
-        dims.push_back(i < dim    ? IndexExpr::dim(i)
-                       : i == dim ? IndexExpr::dim(i) * IndexExpr::constant(extent) + IndexExpr::dim(i + 1)
-                                  : IndexExpr::dim(i + 1));
+        dims.push_back(i < dim ? IndexExpr::dim(i)
+                       : i == dim
+                           ? IndexExpr::dim(i) * IndexExpr::constant(extent) +
+                                 IndexExpr::dim(i + 1)
+                           : IndexExpr::dim(i + 1));
       offset = simplify(substitute(offset, dims), ranges);
     }
     if (auto strided = viewOf(offset, ranges, space.size())) {
@@ -133,7 +146,8 @@ void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
 }
 
 /// If all that is used of the product's result is a permutation of it, the product writes that.
-void absorbResult(PrimitiveGraph &graph, PrimitiveId id, const std::vector<std::vector<PrimitiveId>> &users) {
+void absorbResult(PrimitiveGraph &graph, PrimitiveId id,
+                  const std::vector<std::vector<PrimitiveId>> &users) {
   Primitive &product = graph.primitives[id];
   MatMulCall &call = product.call.matmul;
   Shape space = coordinates(call, call.m, call.n);
@@ -146,7 +160,9 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id, const std::vector<std::
   std::optional<StridedView> best;
   ValueId bestValue = kNone;
   for (;;) {
-    if (users[value].size() != 1 || std::find(graph.outputs.begin(), graph.outputs.end(), value) != graph.outputs.end())
+    if (users[value].size() != 1 ||
+        std::find(graph.outputs.begin(), graph.outputs.end(), value) !=
+            graph.outputs.end())
       break;
     const Primitive &user = graph.primitives[users[value][0]];
     const ScalarOp *read = pureRead(graph, user);
@@ -166,7 +182,8 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id, const std::vector<std::
         if (from.shape[i].value() == 1)
           continue;
         const IndexExpr &source = read->map.results[i];
-        permutation = source.kind() == IndexExpr::Kind::Dim && to.shape[source.position()] == from.shape[i] &&
+        permutation = source.kind() == IndexExpr::Kind::Dim &&
+                      to.shape[source.position()] == from.shape[i] &&
                       seen.insert(source.position()).second;
         if (permutation)
           to_at[source.position()] = at[i];
@@ -188,7 +205,8 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id, const std::vector<std::
   // The views in between become dead: nothing reads them any more.
   for (ValueId dead = product.result; dead != bestValue;) {
     Primitive &user = graph.primitives[users[dead][0]];
-    product.origins.insert(product.origins.end(), user.origins.begin(), user.origins.end());
+    product.origins.insert(product.origins.end(), user.origins.begin(),
+                           user.origins.end());
     dead = user.result;
   }
   ValueId old = product.result;
@@ -196,7 +214,8 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id, const std::vector<std::
   call.result = std::move(*best);
   product.result = bestValue;
   graph.values[bestValue].producer = id;
-  graph.primitives[last].result = old; // keeps the invariant "each value one producer" for what eliminateDead drops
+  graph.primitives[last].result =
+      old; // keeps the invariant "each value one producer" for what eliminateDead drops
   graph.values[old].producer = last;
 }
 
@@ -204,13 +223,15 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id, const std::vector<std::
 
 void absorbViews(PrimitiveGraph &graph) {
   for (Primitive &primitive : graph.primitives)
-    if (primitive.kind == Primitive::Kind::Library && primitive.call.kind == LibraryCall::Kind::MatMul)
+    if (primitive.kind == Primitive::Kind::Library &&
+        primitive.call.kind == LibraryCall::Kind::MatMul)
       for (unsigned which : {0u, 1u})
         absorbOperand(graph, primitive, which);
   std::vector<std::vector<PrimitiveId>> users = graph.users();
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
     if (graph.primitives[id].kind == Primitive::Kind::Library &&
-        graph.primitives[id].call.kind == LibraryCall::Kind::MatMul && !graph.primitives[id].call.matmul.hasC)
+        graph.primitives[id].call.kind == LibraryCall::Kind::MatMul &&
+        !graph.primitives[id].call.matmul.hasC)
       absorbResult(graph, id, users);
 }
 

@@ -6,10 +6,13 @@
 namespace lockstitch {
 namespace {
 
-uint64_t mix(uint64_t seed, uint64_t value) { return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 29); }
+uint64_t mix(uint64_t seed, uint64_t value) {
+  return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 29);
+}
 
 uint64_t hashOf(const Primitive &primitive) {
-  uint64_t hash = mix(static_cast<uint64_t>(primitive.kind), primitive.reducedDims);
+  uint64_t hash =
+      mix(static_cast<uint64_t>(primitive.kind), primitive.reducedDims);
   for (ValueId operand : primitive.operands)
     hash = mix(hash, operand);
   for (const Dim &dim : primitive.domain)
@@ -20,8 +23,10 @@ uint64_t hashOf(const Primitive &primitive) {
 }
 
 bool same(const PrimitiveGraph &graph, const Primitive &a, const Primitive &b) {
-  return a.kind == b.kind && a.operands == b.operands && a.domain == b.domain && a.reducedDims == b.reducedDims &&
-         graph.type(a.result) == graph.type(b.result) && a.body == b.body && a.reducer == b.reducer && a.call == b.call;
+  return a.kind == b.kind && a.operands == b.operands && a.domain == b.domain &&
+         a.reducedDims == b.reducedDims &&
+         graph.type(a.result) == graph.type(b.result) && a.body == b.body &&
+         a.reducer == b.reducer && a.call == b.call;
 }
 
 } // namespace
@@ -43,7 +48,8 @@ void eliminateCommonPrimitives(PrimitiveGraph &graph) {
       if (!same(graph, twin, primitive))
         continue;
       for (OriginId origin : primitive.origins)
-        if (std::find(twin.origins.begin(), twin.origins.end(), origin) == twin.origins.end())
+        if (std::find(twin.origins.begin(), twin.origins.end(), origin) ==
+            twin.origins.end())
           twin.origins.push_back(origin);
       replacement[primitive.result] = twin.result;
       found = true;

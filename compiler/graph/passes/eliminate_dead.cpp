@@ -13,7 +13,8 @@ void eliminateDead(PrimitiveGraph &graph) {
       for (ValueId operand : graph.primitives[i].operands)
         needed[operand] = true;
   for (ValueId input : graph.inputs)
-    needed[input] = true; // an input that nothing reads is an input all the same
+    needed[input] =
+        true; // an input that nothing reads is an input all the same
 
   std::vector<Value> values;
   std::vector<Primitive> primitives;

@@ -18,7 +18,8 @@ std::optional<ScalarConstant> uniformValue(const Value &value) {
   size_t size = byteSize(value.type.element);
   const std::byte *data = value.constant.data;
   // Equal to its own tail: one pass, and weights differ within a few bytes.
-  if (value.constant.bytes > size && std::memcmp(data, data + size, value.constant.bytes - size) != 0)
+  if (value.constant.bytes > size &&
+      std::memcmp(data, data + size, value.constant.bytes - size) != 0)
     return std::nullopt;
   auto load = [&](auto zero) {
     std::memcpy(&zero, data, sizeof zero);
@@ -55,17 +56,24 @@ std::optional<ScalarConstant> uniformValue(const Value &value) {
 }
 
 /// base ^ exponent in cheaper operations with the same corner cases as C's pow, or nothing.
-std::optional<ScalarId> expandPow(ScalarBuilder &builder, ScalarId base, double exponent) {
+std::optional<ScalarId> expandPow(ScalarBuilder &builder, ScalarId base,
+                                  double exponent) {
   ElementType type = builder.type(base);
   if (!isFloat(type))
     return std::nullopt;
   ScalarId one = builder.constant(type, 1);
-  auto op = [&](ScalarOpcode opcode, std::vector<ScalarId> args) { return builder.op(opcode, std::move(args)); };
+  auto op = [&](ScalarOpcode opcode, std::vector<ScalarId> args) {
+    return builder.op(opcode, std::move(args));
+  };
   // pow(-0, 0.5) is +0 and pow(-inf, 0.5) is +inf, unlike sqrt.
   auto root = [&] {
-    ScalarId positive = op(ScalarOpcode::Sqrt, {op(ScalarOpcode::Add, {base, builder.constant(type, 0)})});
-    ScalarId isMinusInfinity = op(ScalarOpcode::Eq, {base, builder.constant(type, -__builtin_inf())});
-    return builder.select(isMinusInfinity, builder.constant(type, __builtin_inf()), positive);
+    ScalarId positive =
+        op(ScalarOpcode::Sqrt,
+           {op(ScalarOpcode::Add, {base, builder.constant(type, 0)})});
+    ScalarId isMinusInfinity =
+        op(ScalarOpcode::Eq, {base, builder.constant(type, -__builtin_inf())});
+    return builder.select(isMinusInfinity,
+                          builder.constant(type, __builtin_inf()), positive);
   };
   if (exponent == 0)
     return one;
@@ -86,7 +94,8 @@ std::optional<ScalarId> expandPow(ScalarBuilder &builder, ScalarId base, double 
 
 class Rewriter {
 public:
-  Rewriter(PrimitiveGraph &graph, Primitive &primitive) : graph(graph), primitive(primitive) {}
+  Rewriter(PrimitiveGraph &graph, Primitive &primitive)
+      : graph(graph), primitive(primitive) {}
 
   void run() {
     ScalarProgram program;
@@ -102,7 +111,8 @@ public:
         const Value &value = graph.values[primitive.operands[op.operand]];
         if (op.map.constraints.empty())
           if (auto scalar = uniformValue(value)) {
-            ScalarOp constant{.opcode = ScalarOpcode::Constant, .type = op.type};
+            ScalarOp constant{.opcode = ScalarOpcode::Constant,
+                              .type = op.type};
             constant.constant = *scalar;
             map[i] = builder.insert(std::move(constant));
             continue;
@@ -120,8 +130,10 @@ public:
         map[i] = builder.cast(op.args[0], op.type);
         continue;
       }
-      if (op.opcode == ScalarOpcode::Pow && program[op.args[1]].opcode == ScalarOpcode::Constant)
-        if (auto cheaper = expandPow(builder, op.args[0], program[op.args[1]].constant.real)) {
+      if (op.opcode == ScalarOpcode::Pow &&
+          program[op.args[1]].opcode == ScalarOpcode::Constant)
+        if (auto cheaper = expandPow(builder, op.args[0],
+                                     program[op.args[1]].constant.real)) {
           map[i] = *cheaper;
           continue;
         }

@@ -11,7 +11,8 @@ public:
   PrimitiveGraph graph;
 
   ValueId input(Shape shape, ElementType type = ElementType::F32) {
-    return graph.addInput("in" + std::to_string(graph.inputs.size()), {type, std::move(shape)});
+    return graph.addInput("in" + std::to_string(graph.inputs.size()),
+                          {type, std::move(shape)});
   }
   /// Elementwise on operands of equal or broadcastable shapes (aligned at the right, extents equal or 1).
   ValueId map(ScalarOpcode opcode, std::vector<ValueId> operands) {
@@ -32,8 +33,10 @@ public:
       IndexMap map;
       map.numDims = shape.size();
       for (size_t d = 0; d < type.shape.size(); ++d)
-        map.results.push_back(type.shape[d].value() == 1 ? IndexExpr::constant(0)
-                                                         : IndexExpr::dim(shape.size() - type.shape.size() + d));
+        map.results.push_back(
+            type.shape[d].value() == 1
+                ? IndexExpr::constant(0)
+                : IndexExpr::dim(shape.size() - type.shape.size() + d));
       args.push_back(builder.read(i, type.element, std::move(map)));
     }
     primitive.body.results = {builder.op(opcode, args)};
@@ -41,7 +44,8 @@ public:
     return add(std::move(primitive), {type, shape});
   }
   /// Folds the dimensions `axes`, which stay with extent 1.
-  ValueId reduce(ScalarOpcode opcode, ValueId operand, std::vector<unsigned> axes) {
+  ValueId reduce(ScalarOpcode opcode, ValueId operand,
+                 std::vector<unsigned> axes) {
     const TensorType type = graph.type(operand);
     Shape result = type.shape, domain;
     for (unsigned axis : axes)
@@ -79,16 +83,19 @@ public:
     return view(operand, std::move(shape), std::move(map));
   }
   /// Elements `first`, first + step, ... of dimension `axis`.
-  ValueId slice(ValueId operand, unsigned axis, int64_t first, int64_t count, int64_t step = 1) {
+  ValueId slice(ValueId operand, unsigned axis, int64_t first, int64_t count,
+                int64_t step = 1) {
     Shape shape = graph.type(operand).shape;
     shape[axis] = count;
     IndexMap map = IndexMap::identity(shape.size());
-    map.results[axis] = IndexExpr::dim(axis) * IndexExpr::constant(step) + IndexExpr::constant(first);
+    map.results[axis] = IndexExpr::dim(axis) * IndexExpr::constant(step) +
+                        IndexExpr::constant(first);
     return view(operand, shape, std::move(map));
   }
   ValueId concat(ValueId a, ValueId b, unsigned axis) {
     Shape shape = graph.type(a).shape;
-    int64_t first = shape[axis].value(), second = graph.type(b).shape[axis].value();
+    int64_t first = shape[axis].value(),
+            second = graph.type(b).shape[axis].value();
     shape[axis] = first + second;
     Primitive primitive = start(Primitive::Kind::Pull, {a, b}, shape);
     ScalarBuilder builder(primitive.body);
@@ -98,14 +105,16 @@ public:
     right.constraints.push_back({right.results[axis], 0, second - 1});
     ElementType type = graph.type(a).element;
     ScalarId inLeft = builder.inRange(IndexExpr::dim(axis), 0, first - 1);
-    ScalarId leftValue = builder.read(0, type, left), rightValue = builder.read(1, type, right);
+    ScalarId leftValue = builder.read(0, type, left),
+             rightValue = builder.read(1, type, right);
     primitive.body.results = {builder.select(inLeft, leftValue, rightValue)};
     return add(std::move(primitive), {type, shape});
   }
   /// [.., m, k] x [k, n] as a library call.
   ValueId matmul(ValueId a, ValueId b) {
     Shape shape = graph.type(a).shape;
-    int64_t k = shape.back().value(), n = graph.type(b).shape.back().value(), m = numElements(shape) / k;
+    int64_t k = shape.back().value(), n = graph.type(b).shape.back().value(),
+            m = numElements(shape) / k;
     shape.back() = n;
     Primitive primitive = start(Primitive::Kind::Library, {a, b}, shape);
     primitive.domain.clear();
@@ -120,16 +129,19 @@ public:
   }
   void output(ValueId value) {
     graph.outputs.push_back(value);
-    graph.outputNames.push_back("out" + std::to_string(graph.outputNames.size()));
+    graph.outputNames.push_back("out" +
+                                std::to_string(graph.outputNames.size()));
   }
 
 private:
-  Primitive start(Primitive::Kind kind, std::vector<ValueId> operands, Shape domain) {
+  Primitive start(Primitive::Kind kind, std::vector<ValueId> operands,
+                  Shape domain) {
     Primitive primitive;
     primitive.kind = kind;
     primitive.name = "p" + std::to_string(graph.primitives.size());
     primitive.origins = {static_cast<OriginId>(graph.origins.size())};
-    graph.origins.push_back({primitive.name, "", false, Origin::Fate::Primitive});
+    graph.origins.push_back(
+        {primitive.name, "", false, Origin::Fate::Primitive});
     primitive.operands = std::move(operands);
     primitive.domain = std::move(domain);
     return primitive;
@@ -141,7 +153,9 @@ private:
     primitive.body.results = {builder.read(0, type, std::move(map))};
     return add(std::move(primitive), {type, std::move(shape)});
   }
-  ValueId add(Primitive primitive, TensorType type) { return graph.add(std::move(primitive), std::move(type)); }
+  ValueId add(Primitive primitive, TensorType type) {
+    return graph.add(std::move(primitive), std::move(type));
+  }
 };
 
 } // namespace lockstitch::testing

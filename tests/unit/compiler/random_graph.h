@@ -9,12 +9,16 @@
 
 namespace lockstitch::testing {
 
-inline PrimitiveGraph randomGraph(uint32_t seed, int operations, bool products = true) {
+inline PrimitiveGraph randomGraph(uint32_t seed, int operations,
+                                  bool products = true) {
   std::mt19937 random(seed);
-  auto pick = [&](auto bound) { return static_cast<unsigned>(random() % bound); };
+  auto pick = [&](auto bound) {
+    return static_cast<unsigned>(random() % bound);
+  };
   GraphMaker maker;
   const int64_t extents[] = {1, 2, 3, 4, 7, 8, 16, 31, 33};
-  Shape base = {extents[pick(5u)], extents[2 + pick(5u)], extents[3 + pick(6u)]};
+  Shape base = {extents[pick(5u)], extents[2 + pick(5u)],
+                extents[3 + pick(6u)]};
   std::vector<ValueId> values;
   for (int i = 0; i < 3; ++i) {
     Shape shape = base;
@@ -23,11 +27,15 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations, bool products =
         dim = 1;
     values.push_back(maker.input(shape));
   }
-  auto recent = [&] { return values[values.size() - 1 - pick(std::min<size_t>(values.size(), 6))]; };
+  auto recent = [&] {
+    return values[values.size() - 1 - pick(std::min<size_t>(values.size(), 6))];
+  };
   auto compatible = [&](ValueId a, ValueId b) {
-    const Shape &left = maker.graph.type(a).shape, &right = maker.graph.type(b).shape;
+    const Shape &left = maker.graph.type(a).shape,
+                &right = maker.graph.type(b).shape;
     for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-      int64_t x = left[left.size() - 1 - i].value(), y = right[right.size() - 1 - i].value();
+      int64_t x = left[left.size() - 1 - i].value(),
+              y = right[right.size() - 1 - i].value();
       if (x != y && x != 1 && y != 1)
         return false;
     }
@@ -42,7 +50,8 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations, bool products =
     case 2:
     case 3: {
       ValueId b = recent();
-      const ScalarOpcode opcodes[] = {ScalarOpcode::Add, ScalarOpcode::Sub, ScalarOpcode::Mul, ScalarOpcode::Max};
+      const ScalarOpcode opcodes[] = {ScalarOpcode::Add, ScalarOpcode::Sub,
+                                      ScalarOpcode::Mul, ScalarOpcode::Max};
       if (compatible(a, b))
         values.push_back(maker.map(opcodes[pick(4u)], {a, b}));
       break;
@@ -63,7 +72,8 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations, bool products =
           if (pick(2u))
             axes.push_back(i);
       if (!axes.empty())
-        values.push_back(maker.reduce(pick(2u) ? ScalarOpcode::Max : ScalarOpcode::Add, a, axes));
+        values.push_back(maker.reduce(
+            pick(2u) ? ScalarOpcode::Max : ScalarOpcode::Add, a, axes));
       break;
     }
     case 8: {
@@ -76,7 +86,8 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations, bool products =
     case 9: {
       int64_t count = numElements(shape);
       int64_t last = shape.back().value();
-      values.push_back(pick(2u) ? maker.reshape(a, {count}) : maker.reshape(a, {count / last, last}));
+      values.push_back(pick(2u) ? maker.reshape(a, {count})
+                                : maker.reshape(a, {count / last, last}));
       break;
     }
     case 10: {
@@ -90,13 +101,15 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations, bool products =
     }
     default:
       if (products && shape.size() >= 2)
-        values.push_back(maker.matmul(a, maker.input({shape.back(), extents[2 + pick(5u)]})));
+        values.push_back(maker.matmul(
+            a, maker.input({shape.back(), extents[2 + pick(5u)]})));
       break;
     }
   }
   unsigned outputs = 1 + pick(3u);
   for (unsigned i = 0; i < outputs; ++i)
-    maker.output(values[values.size() - 1 - std::min<size_t>(i * 3, values.size() - 1)]);
+    maker.output(
+        values[values.size() - 1 - std::min<size_t>(i * 3, values.size() - 1)]);
   maker.graph.name = "random" + std::to_string(seed);
   return std::move(maker.graph);
 }

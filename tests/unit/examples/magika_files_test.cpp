@@ -17,7 +17,8 @@ namespace {
 const std::string kData = LOCKSTITCH_SOURCE_DIR "/tests/data/magika/";
 
 Config config() {
-  Result<Config> config = readConfig(kData + "config.min.json", kData + "types.json");
+  Result<Config> config =
+      readConfig(kData + "config.min.json", kData + "types.json");
   EXPECT_TRUE(config.ok());
   return *config;
 }
@@ -28,7 +29,8 @@ json expected() {
 }
 
 std::vector<unsigned char> fromBase64(const std::string &text) {
-  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<unsigned char> bytes;
   unsigned bits = 0, count = 0;
   for (char c : text) {
@@ -43,14 +45,16 @@ std::vector<unsigned char> fromBase64(const std::string &text) {
 
 /// The tokens that the fixture's begin and end stand for.
 std::vector<int32_t> tokensOf(const json &entry, const Config &config) {
-  std::vector<unsigned char> begin = fromBase64(entry["begin"]), end = fromBase64(entry["end"]);
+  std::vector<unsigned char> begin = fromBase64(entry["begin"]),
+                             end = fromBase64(entry["end"]);
   std::vector<int32_t> tokens(begin.begin(), begin.end());
   tokens.resize(config.tokens() - end.size(), config.paddingToken);
   tokens.insert(tokens.end(), end.begin(), end.end());
   return tokens;
 }
 
-void expectSame(const Reading &reading, const json &entry, const Config &config) {
+void expectSame(const Reading &reading, const json &entry,
+                const Config &config) {
   SCOPED_TRACE(entry["name"].get<std::string>());
   ASSERT_EQ(reading.needsModel, entry.contains("begin"));
   if (reading.needsModel)
@@ -62,16 +66,22 @@ void expectSame(const Reading &reading, const json &entry, const Config &config)
 class TemporaryFolder {
 public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "magika_test_XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "magika_test_XXXXXX")
+            .string();
     path = mkdtemp(pattern.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::string write(const std::string &name, std::span<const unsigned char> content) const {
-    std::ofstream(path / name, std::ios::binary).write(reinterpret_cast<const char *>(content.data()), content.size());
+  std::string write(const std::string &name,
+                    std::span<const unsigned char> content) const {
+    std::ofstream(path / name, std::ios::binary)
+        .write(reinterpret_cast<const char *>(content.data()), content.size());
     return path / name;
   }
   std::string write(const std::string &name, const std::string &content) const {
-    return write(name, std::span(reinterpret_cast<const unsigned char *>(content.data()), content.size()));
+    return write(
+        name, std::span(reinterpret_cast<const unsigned char *>(content.data()),
+                        content.size()));
   }
   std::filesystem::path path;
 };
@@ -88,7 +98,8 @@ TEST(MagikaFiles, ReadsFilesAsItReadsContent) {
   Config c = config();
   TemporaryFolder folder;
   for (const json &entry : expected()["contents"]) {
-    Result<Reading> reading = readFile(c, folder.write("file", fromBase64(entry["content"])));
+    Result<Reading> reading =
+        readFile(c, folder.write("file", fromBase64(entry["content"])));
     ASSERT_TRUE(reading.ok());
     expectSame(*reading, entry, c);
   }
@@ -97,14 +108,20 @@ TEST(MagikaFiles, ReadsFilesAsItReadsContent) {
 TEST(MagikaFiles, DecidesAsThePackageDoes) {
   Config c = config();
   std::map<std::string, Mode> modes = {
-      {"best_guess", Mode::BestGuess}, {"medium_confidence", Mode::MediumConfidence}, {"high_confidence", Mode::HighConfidence}};
-  std::map<std::string, std::string> reasons = {{"none", ""}, {"low_confidence", "low confidence"}, {"overwrite_map", "overwrite map"}};
+      {"best_guess", Mode::BestGuess},
+      {"medium_confidence", Mode::MediumConfidence},
+      {"high_confidence", Mode::HighConfidence}};
+  std::map<std::string, std::string> reasons = {
+      {"none", ""},
+      {"low_confidence", "low confidence"},
+      {"overwrite_map", "overwrite map"}};
   json decisions = expected()["decisions"];
   ASSERT_GE(decisions.size(), 200u);
   for (const json &entry : decisions) {
     SCOPED_TRACE(entry.dump());
     std::vector<float> scores(c.labels.size(), 0.0f);
-    auto label = std::find(c.labels.begin(), c.labels.end(), entry["label"].get<std::string>());
+    auto label = std::find(c.labels.begin(), c.labels.end(),
+                           entry["label"].get<std::string>());
     ASSERT_NE(label, c.labels.end());
     scores[label - c.labels.begin()] = entry["score"].get<float>();
     Answer answer = interpret(c, scores, modes.at(entry["mode"]));
@@ -137,22 +154,28 @@ TEST(MagikaFiles, MissingFileIsRefused) {
 TEST(MagikaFiles, MissingConfigurationSaysHowToGetIt) {
   Result<Config> result = readConfig("/does/not/exist", kData + "types.json");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().messages[0].reason, "cannot be opened: No such file or directory");
-  EXPECT_THAT(result.error().messages[0].wayOut, testing::HasSubstr("tools/dev demo"));
+  EXPECT_EQ(result.error().messages[0].reason,
+            "cannot be opened: No such file or directory");
+  EXPECT_THAT(result.error().messages[0].wayOut,
+              testing::HasSubstr("tools/dev demo"));
 }
 
 TEST(MagikaFiles, ConfigurationThatIsNotJsonIsRefused) {
   TemporaryFolder folder;
-  Result<Config> result = readConfig(folder.write("c", std::string("{")), kData + "types.json");
+  Result<Config> result =
+      readConfig(folder.write("c", std::string("{")), kData + "types.json");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().messages[0].reason, "is not JSON");
 }
 
 TEST(MagikaFiles, ConfigurationWithoutAnEntryIsRefused) {
   TemporaryFolder folder;
-  Result<Config> result = readConfig(folder.write("c", std::string("{\"beg_size\": 1024}")), kData + "types.json");
+  Result<Config> result =
+      readConfig(folder.write("c", std::string("{\"beg_size\": 1024}")),
+                 kData + "types.json");
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().messages[0].reason, testing::HasSubstr("end_size"));
+  EXPECT_THAT(result.error().messages[0].reason,
+              testing::HasSubstr("end_size"));
 }
 
 TEST(MagikaFiles, ConfigurationWithWrongSizesIsRefused) {
@@ -160,9 +183,11 @@ TEST(MagikaFiles, ConfigurationWithWrongSizesIsRefused) {
   std::ifstream in(kData + "config.min.json");
   json wrong = json::parse(in);
   wrong["beg_size"] = 4096; // not less than a block
-  Result<Config> result = readConfig(folder.write("c", wrong.dump()), kData + "types.json");
+  Result<Config> result =
+      readConfig(folder.write("c", wrong.dump()), kData + "types.json");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().messages[0].reason, "has sizes that do not fit each other");
+  EXPECT_EQ(result.error().messages[0].reason,
+            "has sizes that do not fit each other");
 }
 
 TEST(MagikaFiles, ConfigurationOfAnotherKindOfModelIsRefused) {
@@ -170,9 +195,11 @@ TEST(MagikaFiles, ConfigurationOfAnotherKindOfModelIsRefused) {
   std::ifstream in(kData + "config.min.json");
   json other = json::parse(in);
   other["mid_size"] = 512;
-  Result<Config> result = readConfig(folder.write("c", other.dump()), kData + "types.json");
+  Result<Config> result =
+      readConfig(folder.write("c", other.dump()), kData + "types.json");
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().messages[0].reason, testing::HasSubstr("from the middle of a file"));
+  EXPECT_THAT(result.error().messages[0].reason,
+              testing::HasSubstr("from the middle of a file"));
 }
 
 } // namespace

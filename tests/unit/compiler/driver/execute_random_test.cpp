@@ -15,7 +15,8 @@ using namespace lockstitch::testing;
 
 namespace {
 
-std::vector<HostTensor> randomInputs(const PrimitiveGraph &graph, uint32_t seed) {
+std::vector<HostTensor> randomInputs(const PrimitiveGraph &graph,
+                                     uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
   std::vector<HostTensor> inputs;
@@ -31,8 +32,10 @@ std::vector<HostTensor> randomInputs(const PrimitiveGraph &graph, uint32_t seed)
   return inputs;
 }
 
-std::vector<std::vector<float>> run(std::shared_ptr<const Program> program, const std::vector<HostTensor> &inputs,
-                                    DeviceKind device, int threads, uint64_t seed) {
+std::vector<std::vector<float>> run(std::shared_ptr<const Program> program,
+                                    const std::vector<HostTensor> &inputs,
+                                    DeviceKind device, int threads,
+                                    uint64_t seed) {
   SessionOptions options;
   options.device = device;
   options.threads = threads;
@@ -46,7 +49,8 @@ std::vector<std::vector<float>> run(std::shared_ptr<const Program> program, cons
   EXPECT_TRUE(context.ok());
   std::vector<TensorView> views;
   for (size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({inputs[i].type.element, program->inputs[i].shape, inputs[i].bytes.data()});
+    views.push_back({inputs[i].type.element, program->inputs[i].shape,
+                     inputs[i].bytes.data()});
   std::vector<std::vector<float>> outputs;
   std::vector<MutableTensorView> results;
   outputs.reserve(program->outputs.size());
@@ -61,31 +65,37 @@ std::vector<std::vector<float>> run(std::shared_ptr<const Program> program, cons
       ADD_FAILURE() << status.error().messages[0].reason;
     for (const StepStatistics &step : (*context)->statistics().steps)
       for (const Finding &finding : step.findings)
-        ADD_FAILURE() << finding.kind << ": " << finding.message << " in PTX line " << finding.ptxLine;
+        ADD_FAILURE() << finding.kind << ": " << finding.message
+                      << " in PTX line " << finding.ptxLine;
   }
   return outputs;
 }
 
-void expectClose(const std::vector<HostTensor> &want, const std::vector<std::vector<float>> &got) {
+void expectClose(const std::vector<HostTensor> &want,
+                 const std::vector<std::vector<float>> &got) {
   ASSERT_EQ(want.size(), got.size());
   for (size_t i = 0; i < want.size(); ++i) {
     ASSERT_EQ(want[i].type.elements(), static_cast<int64_t>(got[i].size()));
-    double scale = 1; // the inputs' magnitude: a small result may be the difference of values of that size
+    double scale =
+        1; // the inputs' magnitude: a small result may be the difference of values of that size
     std::vector<float> values(got[i].size());
     std::memcpy(values.data(), want[i].bytes.data(), want[i].bytes.size());
     for (float value : values)
       if (std::isfinite(value))
         scale = std::max<double>(scale, std::fabs(value));
     for (size_t j = 0; j < values.size(); ++j) {
-      if (values[j] == got[i][j] || (std::isnan(values[j]) && std::isnan(got[i][j])))
+      if (values[j] == got[i][j] ||
+          (std::isnan(values[j]) && std::isnan(got[i][j])))
         continue;
-      ASSERT_LE(std::fabs(static_cast<double>(values[j]) - got[i][j]), 1e-5 * std::fabs(values[j]) + 1e-5 * scale)
+      ASSERT_LE(std::fabs(static_cast<double>(values[j]) - got[i][j]),
+                1e-5 * std::fabs(values[j]) + 1e-5 * scale)
           << "output " << i << " element " << j;
     }
   }
 }
 
-void check(uint32_t first, uint32_t last, DeviceKind device, const std::string &target) {
+void check(uint32_t first, uint32_t last, DeviceKind device,
+           const std::string &target) {
   for (uint32_t seed = first; seed < last; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     PrimitiveGraph graph = randomGraph(seed, 4 + seed % 25);
@@ -99,7 +109,8 @@ void check(uint32_t first, uint32_t last, DeviceKind device, const std::string &
       options.verify = true;
       auto compiled = compile(graph, options);
       ASSERT_TRUE(compiled.ok()) << compiled.error().messages[0].reason;
-      expectClose(*want, run(compiled->program, inputs, device, 1 + seed % 2, seed));
+      expectClose(*want,
+                  run(compiled->program, inputs, device, 1 + seed % 2, seed));
       if (::testing::Test::HasFailure())
         return;
     }
@@ -107,11 +118,17 @@ void check(uint32_t first, uint32_t last, DeviceKind device, const std::string &
 }
 
 TEST(ExecuteRandom, Host) { check(0, 60, DeviceKind::Host, "host"); }
-TEST(ExecuteRandom, HostWithNarrowVectors) { check(60, 80, DeviceKind::Host, "x86-64-v2"); }
+TEST(ExecuteRandom, HostWithNarrowVectors) {
+  check(60, 80, DeviceKind::Host, "x86-64-v2");
+}
 
 // The very PTX that a GPU would get, with every check of the simulator on and another order of warps and blocks each time.
-TEST(ExecuteRandom, Simulator) { check(80, 140, DeviceKind::Simulator, "sm_90"); }
-TEST(ExecuteRandom, SimulatorOldGpu) { check(140, 160, DeviceKind::Simulator, "sm_70"); }
+TEST(ExecuteRandom, Simulator) {
+  check(80, 140, DeviceKind::Simulator, "sm_90");
+}
+TEST(ExecuteRandom, SimulatorOldGpu) {
+  check(140, 160, DeviceKind::Simulator, "sm_70");
+}
 
 /// Does a value depend on the order in which a sum is added up?
 bool hasSums(const PrimitiveGraph &graph) {
@@ -139,9 +156,13 @@ TEST(ExecuteRandom, HostAndSimulatorAgreeBitForBit) {
     auto compiled = compile(graph, options);
     ASSERT_TRUE(compiled.ok());
     auto host = run(compiled->program, inputs, DeviceKind::Host, 2, 0);
-    auto simulator = run(compiled->program, inputs, DeviceKind::Simulator, 1, seed);
+    auto simulator =
+        run(compiled->program, inputs, DeviceKind::Simulator, 1, seed);
     for (size_t i = 0; i < host.size(); ++i)
-      ASSERT_EQ(std::memcmp(host[i].data(), simulator[i].data(), host[i].size() * 4), 0) << "output " << i;
+      ASSERT_EQ(
+          std::memcmp(host[i].data(), simulator[i].data(), host[i].size() * 4),
+          0)
+          << "output " << i;
   }
 }
 

@@ -17,11 +17,13 @@ using namespace lockstitch;
 
 namespace {
 
-const std::filesystem::path kWorkloads = std::filesystem::path(LOCKSTITCH_SOURCE_DIR) / "tests/data/workloads";
+const std::filesystem::path kWorkloads =
+    std::filesystem::path(LOCKSTITCH_SOURCE_DIR) / "tests/data/workloads";
 
 std::vector<std::filesystem::path> workloads() {
   std::vector<std::filesystem::path> models;
-  for (const auto &entry : std::filesystem::recursive_directory_iterator(kWorkloads))
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(kWorkloads))
     if (entry.path().filename() == "model.onnx")
       models.push_back(entry.path());
   std::sort(models.begin(), models.end());
@@ -47,7 +49,8 @@ PrimitiveGraph imported(const std::string &name) {
 
 TEST(Workloads, EveryKernelAssemblesWithoutSpills) {
   if (!Assembler::find())
-    GTEST_SKIP() << "neither ptxas nor nvJitLink is on this machine: the PTX was not assembled";
+    GTEST_SKIP() << "neither ptxas nor nvJitLink is on this machine: the PTX "
+                    "was not assembled";
   size_t kernels = 0;
   for (const auto &path : workloads()) {
     auto graph = import(path);
@@ -57,9 +60,11 @@ TEST(Workloads, EveryKernelAssemblesWithoutSpills) {
       CompileOptions options;
       options.targets = {target};
       Result<Compilation> compiled = compile(*graph, options);
-      ASSERT_TRUE(compiled.ok()) << path << ": " << compiled.error().messages[0].reason;
+      ASSERT_TRUE(compiled.ok())
+          << path << ": " << compiled.error().messages[0].reason;
       for (const KernelReport &kernel : compiled->targets[0].kernels) {
-        EXPECT_GT(kernel.registers, 0) << path << " " << kernel.symbol << ": " << compiled->targets[0].assembler;
+        EXPECT_GT(kernel.registers, 0) << path << " " << kernel.symbol << ": "
+                                       << compiled->targets[0].assembler;
         EXPECT_EQ(kernel.spillBytes, 0) << path << " " << kernel.symbol;
         ++kernels;
       }
@@ -74,7 +79,8 @@ std::string bytesOf(const std::filesystem::path &path) {
 }
 
 TEST(Workloads, TheSameCompileGivesTheSameBytes) {
-  for (const char *name : {"bert", "llama", "kernels/softmax", "kernels/rotary"}) {
+  for (const char *name :
+       {"bert", "llama", "kernels/softmax", "kernels/rotary"}) {
     std::string artifacts[2];
     for (std::string &artifact : artifacts) {
       CompileOptions options;
@@ -82,7 +88,8 @@ TEST(Workloads, TheSameCompileGivesTheSameBytes) {
       options.assemble = false;
       Result<Compilation> compiled = compile(imported(name), options);
       ASSERT_TRUE(compiled.ok());
-      std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "same.lsp";
+      std::filesystem::path path =
+          std::filesystem::path(::testing::TempDir()) / "same.lsp";
       ASSERT_TRUE(writeArtifact(*compiled->program, path.string()).ok());
       artifact = bytesOf(path);
     }
@@ -111,7 +118,8 @@ TEST(Workloads, EveryNodeEndsSomewhere) {
       continue;
     std::set<std::string> all;
     for (const Origin &origin : graph->origins) {
-      EXPECT_NE(origin.fate, Origin::Fate::Pending) << path << " " << origin.node;
+      EXPECT_NE(origin.fate, Origin::Fate::Pending)
+          << path << " " << origin.node;
       all.insert(origin.node);
     }
     cleanUp(*graph);
@@ -137,7 +145,8 @@ TEST(Workloads, EveryNodeEndsSomewhere) {
       EXPECT_TRUE(all.count(node)) << path << " " << node;
     for (const Origin &origin : graph->origins)
       if (!origin.isConstantNode)
-        EXPECT_TRUE(placed.count(origin.node) || views.count(origin.node) || dead.count(origin.node))
+        EXPECT_TRUE(placed.count(origin.node) || views.count(origin.node) ||
+                    dead.count(origin.node))
             << path << " " << origin.node << " is nowhere";
   }
 }
@@ -159,7 +168,8 @@ TEST(Workloads, APrintedPlanIsFollowed) {
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.error().kind, ErrorKind::Refused);
   EXPECT_EQ(third.error().messages[0].where, "edited.plan");
-  EXPECT_THAT(third.error().messages[0].reason, ::testing::HasSubstr("no primitive 'nobody'"));
+  EXPECT_THAT(third.error().messages[0].reason,
+              ::testing::HasSubstr("no primitive 'nobody'"));
 }
 
 TEST(Workloads, AnUnknownTargetIsRefused) {
@@ -168,7 +178,8 @@ TEST(Workloads, AnUnknownTargetIsRefused) {
   Result<Compilation> compiled = compile(imported("kernels/softmax"), options);
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().kind, ErrorKind::Refused);
-  EXPECT_THAT(compiled.error().messages[0].wayOut, ::testing::HasSubstr("sm_90"));
+  EXPECT_THAT(compiled.error().messages[0].wayOut,
+              ::testing::HasSubstr("sm_90"));
 }
 
 } // namespace

@@ -16,15 +16,20 @@ std::string simplified(const IndexExpr &expr, std::vector<Interval> dims) {
 }
 
 TEST(IndexExpr, RangesDecideDivisions) {
-  EXPECT_EQ(simplified(floorDiv(d(0) * c(64) + d(1), 64), {{0, 9}, {0, 63}}), "d0");
+  EXPECT_EQ(simplified(floorDiv(d(0) * c(64) + d(1), 64), {{0, 9}, {0, 63}}),
+            "d0");
   EXPECT_EQ(simplified(mod(d(0) * c(64) + d(1), 64), {{0, 9}, {0, 63}}), "d1");
   // One more in the range, and the division stays.
-  EXPECT_EQ(simplified(floorDiv(d(1), 64), {{0, 9}, {0, 64}}), "d1 floordiv 64");
+  EXPECT_EQ(simplified(floorDiv(d(1), 64), {{0, 9}, {0, 64}}),
+            "d1 floordiv 64");
 }
 
 TEST(IndexExpr, QuotientAndRemainderRecombine) {
-  EXPECT_EQ(simplified(floorDiv(d(0), 7) * c(7) + mod(d(0), 7), {{0, 99}}), "d0");
-  EXPECT_EQ(simplified(floorDiv(d(0), 7) * c(21) + mod(d(0), 7) * c(3), {{0, 99}}), "d0*3");
+  EXPECT_EQ(simplified(floorDiv(d(0), 7) * c(7) + mod(d(0), 7), {{0, 99}}),
+            "d0");
+  EXPECT_EQ(
+      simplified(floorDiv(d(0), 7) * c(21) + mod(d(0), 7) * c(3), {{0, 99}}),
+      "d0*3");
 }
 
 TEST(IndexExpr, NegativeNumeratorsRoundDown) {
@@ -33,12 +38,15 @@ TEST(IndexExpr, NegativeNumeratorsRoundDown) {
   EXPECT_EQ(simplified(floorDiv(d(0) - c(5), 8), {{0, 4}}), "-1");
 }
 
-TEST(IndexExpr, ADimensionOfExtentOneIsZero) { EXPECT_EQ(simplified(d(0) * c(5) + d(1), {{0, 0}, {0, 3}}), "d1"); }
+TEST(IndexExpr, ADimensionOfExtentOneIsZero) {
+  EXPECT_EQ(simplified(d(0) * c(5) + d(1), {{0, 0}, {0, 3}}), "d1");
+}
 
 TEST(IndexExpr, VectorLanesFallOutOfDivisions) {
   // (r*64 + 4q + l) floordiv 16 with l in [0, 4) does not depend on l.
   IndexExpr expr = floorDiv(d(0) * c(64) + d(1) * c(4) + d(2), 16);
-  EXPECT_EQ(simplified(expr, {{0, 9}, {0, 15}, {0, 3}}), "d0*4 + d1 floordiv 4");
+  EXPECT_EQ(simplified(expr, {{0, 9}, {0, 15}, {0, 3}}),
+            "d0*4 + d1 floordiv 4");
 }
 
 IndexExpr randomExpr(std::mt19937 &random, int depth) {
@@ -50,7 +58,8 @@ IndexExpr randomExpr(std::mt19937 &random, int depth) {
   case 2:
     return randomExpr(random, depth - 1) + randomExpr(random, depth - 1);
   case 3:
-    return randomExpr(random, depth - 1) * c(static_cast<int64_t>(random() % 13) - 4);
+    return randomExpr(random, depth - 1) *
+           c(static_cast<int64_t>(random() % 13) - 4);
   case 4:
     return floorDiv(randomExpr(random, depth - 1), 1 + random() % 12);
   default:
@@ -72,9 +81,11 @@ TEST(IndexExpr, SimplifyKeepsEveryValueAndItsRangeHolds) {
     for (int sample = 0; sample < 8; ++sample) {
       std::vector<int64_t> at;
       for (const Interval &dim : ranges.dims)
-        at.push_back(dim.low + static_cast<int64_t>(random() % (dim.high - dim.low + 1)));
+        at.push_back(dim.low +
+                     static_cast<int64_t>(random() % (dim.high - dim.low + 1)));
       int64_t value = evaluate(expr, at);
-      ASSERT_EQ(evaluate(simple, at), value) << toString(expr) << "  =>  " << toString(simple);
+      ASSERT_EQ(evaluate(simple, at), value)
+          << toString(expr) << "  =>  " << toString(simple);
       ASSERT_LE(range.low, value) << toString(expr);
       ASSERT_GE(range.high, value) << toString(expr);
     }
@@ -86,9 +97,11 @@ TEST(IndexExpr, TextRoundTrips) {
   for (int round = 0; round < 2000; ++round) {
     IndexExpr expr = randomExpr(random, 4), back;
     std::string error;
-    ASSERT_TRUE(parseIndexExpr(toString(expr), back, error)) << toString(expr) << ": " << error;
+    ASSERT_TRUE(parseIndexExpr(toString(expr), back, error))
+        << toString(expr) << ": " << error;
     for (int sample = 0; sample < 4; ++sample) {
-      std::vector<int64_t> at = {static_cast<int64_t>(random() % 50), static_cast<int64_t>(random() % 50), 3};
+      std::vector<int64_t> at = {static_cast<int64_t>(random() % 50),
+                                 static_cast<int64_t>(random() % 50), 3};
       ASSERT_EQ(evaluate(expr, at), evaluate(back, at)) << toString(expr);
     }
   }
@@ -97,7 +110,8 @@ TEST(IndexExpr, TextRoundTrips) {
 TEST(IndexExpr, BadTextIsRefused) {
   IndexExpr expr;
   std::string error;
-  for (const char *text : {"", "d", "d0 +", "(d0", "d0 floordiv 0", "d0 mod d1", "d0 d1"})
+  for (const char *text :
+       {"", "d", "d0 +", "(d0", "d0 floordiv 0", "d0 mod d1", "d0 d1"})
     EXPECT_FALSE(parseIndexExpr(text, expr, error)) << text;
 }
 
@@ -111,7 +125,9 @@ TEST(IndexMap, ReshapeChainsDisappear) {
 
 TEST(IndexMap, ReshapeMapsAgreeWithLinearOrder) {
   std::mt19937 random(3);
-  const std::vector<Shape> shapes = {{24}, {2, 12}, {3, 8}, {4, 6}, {2, 3, 4}, {1, 24, 1}, {2, 2, 2, 3}, {12, 1, 2}};
+  const std::vector<Shape> shapes = {{24},         {2, 12},   {3, 8},
+                                     {4, 6},       {2, 3, 4}, {1, 24, 1},
+                                     {2, 2, 2, 3}, {12, 1, 2}};
   for (const Shape &from : shapes)
     for (const Shape &to : shapes) {
       IndexMap map = reshapeMap(from, to);
@@ -131,12 +147,16 @@ TEST(IndexMap, ReshapeMapsAgreeWithLinearOrder) {
 TEST(IndexMap, ComposeDropsConstraintsThatAlwaysHold) {
   IndexMap outer{1, {d(0) - c(1)}, {{d(0) - c(1), 0, 9}}};
   IndexMap inside{1, {d(0) + c(1)}, {}};
-  EXPECT_TRUE(compose(outer, inside, IndexRanges{{{0, 9}}, {}}).constraints.empty());
-  EXPECT_EQ(compose(outer, inside, IndexRanges{{{0, 10}}, {}}).constraints.size(), 1u);
+  EXPECT_TRUE(
+      compose(outer, inside, IndexRanges{{{0, 9}}, {}}).constraints.empty());
+  EXPECT_EQ(
+      compose(outer, inside, IndexRanges{{{0, 10}}, {}}).constraints.size(),
+      1u);
 }
 
 TEST(IndexMap, TextRoundTrips) {
-  IndexMap map{2, {d(0) - c(1), floorDiv(d(1), 3)}, {{d(0) - c(1), 0, 4}, {d(1), 2, 7}}};
+  IndexMap map{
+      2, {d(0) - c(1), floorDiv(d(1), 3)}, {{d(0) - c(1), 0, 4}, {d(1), 2, 7}}};
   IndexMap back;
   std::string error;
   ASSERT_TRUE(parseIndexMap(toString(map), back, error)) << error;

@@ -13,7 +13,8 @@ using namespace lockstitch::testing;
 
 namespace {
 
-Plan planOf(PrimitiveGraph &graph, Explorer explorer = Explorer::FusionStitching, bool gpu = true) {
+Plan planOf(PrimitiveGraph &graph,
+            Explorer explorer = Explorer::FusionStitching, bool gpu = true) {
   cleanUp(graph);
   EXPECT_EQ(graph.verify().value_or(""), "");
   PlannerOptions options;
@@ -25,8 +26,12 @@ Plan planOf(PrimitiveGraph &graph, Explorer explorer = Explorer::FusionStitching
 }
 
 ValueId softmax(GraphMaker &maker, ValueId x, unsigned axis) {
-  ValueId exp = maker.map(ScalarOpcode::Exp, {maker.map(ScalarOpcode::Sub, {x, maker.reduce(ScalarOpcode::Max, x, {axis})})});
-  return maker.map(ScalarOpcode::Div, {exp, maker.reduce(ScalarOpcode::Add, exp, {axis})});
+  ValueId exp =
+      maker.map(ScalarOpcode::Exp,
+                {maker.map(ScalarOpcode::Sub,
+                           {x, maker.reduce(ScalarOpcode::Max, x, {axis})})});
+  return maker.map(ScalarOpcode::Div,
+                   {exp, maker.reduce(ScalarOpcode::Add, exp, {axis})});
 }
 
 TEST(Explore, SoftmaxIsOneKernelOverAnyAxis) {
@@ -54,8 +59,10 @@ TEST(Explore, SiblingsOfOneInputShareAPass) {
 TEST(Explore, CrossedReductionsStaySeparateWithTheReason) {
   GraphMaker maker;
   ValueId x = maker.input({24, 96});
-  ValueId rows = maker.reduce(ScalarOpcode::Add, x, {1}), columns = maker.reduce(ScalarOpcode::Add, x, {0});
-  maker.output(maker.map(ScalarOpcode::Sub, {maker.map(ScalarOpcode::Sub, {x, rows}), columns}));
+  ValueId rows = maker.reduce(ScalarOpcode::Add, x, {1}),
+          columns = maker.reduce(ScalarOpcode::Add, x, {0});
+  maker.output(maker.map(ScalarOpcode::Sub,
+                         {maker.map(ScalarOpcode::Sub, {x, rows}), columns}));
   Plan plan = planOf(maker.graph);
   EXPECT_GT(plan.numKernels(), 1);
   bool told = false;
@@ -67,7 +74,8 @@ TEST(Explore, CrossedReductionsStaySeparateWithTheReason) {
 TEST(Explore, AProductSeparates) {
   GraphMaker maker;
   ValueId x = maker.map(ScalarOpcode::Exp, {maker.input({8, 16})});
-  maker.output(maker.map(ScalarOpcode::Tanh, {maker.matmul(x, maker.input({16, 12}))}));
+  maker.output(
+      maker.map(ScalarOpcode::Tanh, {maker.matmul(x, maker.input({16, 12}))}));
   Plan plan = planOf(maker.graph);
   EXPECT_EQ(plan.numKernels(), 2);
   EXPECT_EQ(plan.steps.size(), 3u);
@@ -84,9 +92,11 @@ TEST(Explore, OpposedChainsMakeNoCycle) {
     x.push_back(maker.input({4, 8}));
   ValueId forward = maker.input({4, 8}), backward = maker.input({4, 8});
   for (int i = 0; i < 4; ++i)
-    forward = maker.matmul(maker.map(ScalarOpcode::Add, {x[i], forward}), weights);
+    forward =
+        maker.matmul(maker.map(ScalarOpcode::Add, {x[i], forward}), weights);
   for (int i = 4; i-- > 0;)
-    backward = maker.matmul(maker.map(ScalarOpcode::Add, {x[i], backward}), weights);
+    backward =
+        maker.matmul(maker.map(ScalarOpcode::Add, {x[i], backward}), weights);
   maker.output(forward);
   maker.output(backward);
   Plan plan = planOf(maker.graph); // checks inside that it is acyclic
@@ -101,7 +111,9 @@ TEST(Explore, DearValuesAreNotRepeated) {
   EXPECT_EQ(plan.numKernels(), 2);
   ASSERT_FALSE(plan.decisions.empty());
   EXPECT_TRUE(plan.decisions[0].byProfit);
-  EXPECT_THAT(plan.decisions[0].reason, ::testing::HasSubstr("computed 262144 times for its 64 elements"));
+  EXPECT_THAT(
+      plan.decisions[0].reason,
+      ::testing::HasSubstr("computed 262144 times for its 64 elements"));
 }
 
 /// Every primitive that makes a tensor is in exactly one step, steps follow what they read, and the order is stable.
@@ -117,14 +129,17 @@ void checkPlan(const PrimitiveGraph &graph, const Plan &plan) {
       EXPECT_TRUE(seen.insert(member).second) << "in two steps";
       for (ValueId operand : graph.primitives[member].operands)
         if (!members.count(graph.values[operand].producer)) {
-          EXPECT_TRUE(made.count(storageRoot(graph, operand))) << "reads what is not there yet";
+          EXPECT_TRUE(made.count(storageRoot(graph, operand)))
+              << "reads what is not there yet";
         }
     }
     made.insert(step.outputs.begin(), step.outputs.end());
   }
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
-    if (storageRoot(graph, graph.primitives[id].result) == graph.primitives[id].result) {
-      EXPECT_TRUE(seen.count(id)) << graph.primitives[id].name << " is in no step";
+    if (storageRoot(graph, graph.primitives[id].result) ==
+        graph.primitives[id].result) {
+      EXPECT_TRUE(seen.count(id))
+          << graph.primitives[id].name << " is in no step";
     }
   for (ValueId output : graph.outputs)
     EXPECT_TRUE(made.count(storageRoot(graph, output)));
@@ -157,14 +172,16 @@ TEST(PlanText, RoundTrips) {
 TEST(PlanText, ErrorsNameTheLine) {
   GraphMaker maker;
   ValueId x = maker.input({4, 8});
-  ValueId exp = maker.map(ScalarOpcode::Exp, {x}), sum = maker.matmul(exp, maker.input({8, 8}));
+  ValueId exp = maker.map(ScalarOpcode::Exp, {x}),
+          sum = maker.matmul(exp, maker.input({8, 8}));
   maker.output(maker.map(ScalarOpcode::Add, {exp, sum}));
   PrimitiveGraph &graph = maker.graph;
   computeStorageRoots(graph);
   struct {
     const char *text, *error;
   } cases[] = {
-      {"kernel \"p0\"\nfuse \"p2\"", "line 2: expected 'kernel' or 'library', got 'fuse'"},
+      {"kernel \"p0\"\nfuse \"p2\"",
+       "line 2: expected 'kernel' or 'library', got 'fuse'"},
       {"kernel \"p0\" \"p9\"", "line 1: the model has no primitive 'p9'"},
       {"kernel \"p0\"\nkernel \"p0\"", "line 2: 'p0' is already in line 1"},
       {"kernel \"p0", "line 1: a name's closing quote is missing"},

@@ -42,8 +42,12 @@ std::string refused(const PrimitiveGraph &graph) {
 PrimitiveGraph softmaxGraph(int64_t rows, int64_t columns) {
   GraphMaker maker;
   ValueId x = maker.input({rows, columns});
-  ValueId exp = maker.map(ScalarOpcode::Exp, {maker.map(ScalarOpcode::Sub, {x, maker.reduce(ScalarOpcode::Max, x, {1})})});
-  maker.output(maker.map(ScalarOpcode::Div, {exp, maker.reduce(ScalarOpcode::Add, exp, {1})}));
+  ValueId exp =
+      maker.map(ScalarOpcode::Exp,
+                {maker.map(ScalarOpcode::Sub,
+                           {x, maker.reduce(ScalarOpcode::Max, x, {1})})});
+  maker.output(maker.map(ScalarOpcode::Div,
+                         {exp, maker.reduce(ScalarOpcode::Add, exp, {1})}));
   computeStorageRoots(maker.graph);
   return std::move(maker.graph);
 }
@@ -76,7 +80,8 @@ TEST(BuildStages, WithoutTilesValuesAreComputedAgain) {
 TEST(BuildStages, ReductionsOverOuterAxesWalkAsTheyRead) {
   GraphMaker maker;
   ValueId x = maker.input({3, 50, 7});
-  maker.output(maker.map(ScalarOpcode::Sub, {x, maker.reduce(ScalarOpcode::Max, x, {1})}));
+  maker.output(maker.map(ScalarOpcode::Sub,
+                         {x, maker.reduce(ScalarOpcode::Max, x, {1})}));
   computeStorageRoots(maker.graph);
   StageProgram program = built(maker.graph);
   EXPECT_EQ(program.rows, 21);
@@ -87,7 +92,8 @@ TEST(BuildStages, AViewBetweenReductionAndUserIsSeenThrough) {
   GraphMaker maker;
   ValueId x = maker.input({4, 6, 32});
   ValueId flat = maker.reshape(x, {24, 32});
-  ValueId mean = maker.reshape(maker.reduce(ScalarOpcode::Add, flat, {1}), {4, 6, 1});
+  ValueId mean =
+      maker.reshape(maker.reduce(ScalarOpcode::Add, flat, {1}), {4, 6, 1});
   maker.output(maker.map(ScalarOpcode::Sub, {x, mean}));
   computeStorageRoots(maker.graph);
   EXPECT_EQ(built(maker.graph).rows, 24);
@@ -110,7 +116,8 @@ TEST(BuildStages, OutputsThatDoNotDivideIntoRowsAreRefused) {
   ValueId y = maker.input({7});
   maker.output(maker.map(ScalarOpcode::Neg, {y}));
   computeStorageRoots(maker.graph);
-  EXPECT_THAT(refused(maker.graph), HasSubstr("does not divide into the 8 rows"));
+  EXPECT_THAT(refused(maker.graph),
+              HasSubstr("does not divide into the 8 rows"));
 }
 
 TEST(BuildStages, DoublingReadsStayShared) {
@@ -130,7 +137,8 @@ TEST(BuildStages, ValuesReadAtTooManyPlacesAreRefused) {
   ValueId x = maker.input({2000});
   for (int i = 0; i < 100; ++i) {
     int64_t length = maker.graph.type(x).elements() - 1;
-    x = maker.map(ScalarOpcode::Add, {maker.slice(x, 0, 0, length), maker.slice(x, 0, 1, length)});
+    x = maker.map(ScalarOpcode::Add,
+                  {maker.slice(x, 0, 0, length), maker.slice(x, 0, 1, length)});
   }
   maker.output(x);
   computeStorageRoots(maker.graph);
@@ -148,9 +156,11 @@ TEST(ClassifyAccess, ByTheColumn) {
   EXPECT_FALSE(classifyAccess(program, r * k(63) + c, 63, 4).aligned);
   EXPECT_FALSE(classifyAccess(program, r * k(64) + c + k(2), 60, 4).aligned);
   EXPECT_EQ(classifyAccess(program, r, 64, 4).kind, AccessKind::Uniform);
-  EXPECT_EQ(classifyAccess(program, floorDiv(c, 16), 64, 4).kind, AccessKind::Uniform);
+  EXPECT_EQ(classifyAccess(program, floorDiv(c, 16), 64, 4).kind,
+            AccessKind::Uniform);
   EXPECT_EQ(classifyAccess(program, c * k(10) + r, 64, 4).stride, 10);
-  EXPECT_EQ(classifyAccess(program, mod(c, 6), 64, 4).kind, AccessKind::Strided);
+  EXPECT_EQ(classifyAccess(program, mod(c, 6), 64, 4).kind,
+            AccessKind::Strided);
 }
 
 TEST(IsGuardUniform, OnlyWhereGroupsDoNotStraddle) {
@@ -159,7 +169,8 @@ TEST(IsGuardUniform, OnlyWhereGroupsDoNotStraddle) {
   IndexExpr c = IndexExpr::dim(kColumnDim);
   EXPECT_TRUE(isGuardUniform(program, {c, 0, 31}, 64, 4));
   EXPECT_FALSE(isGuardUniform(program, {c, 0, 29}, 64, 4));
-  EXPECT_FALSE(isGuardUniform(program, {c - IndexExpr::constant(1), 0, 31}, 64, 4));
+  EXPECT_FALSE(
+      isGuardUniform(program, {c - IndexExpr::constant(1), 0, 31}, 64, 4));
   EXPECT_TRUE(isGuardUniform(program, {IndexExpr::dim(kRowDim), 0, 3}, 64, 4));
 }
 
@@ -170,7 +181,8 @@ TEST(ScheduleKernel, TilesThatFitNowhereGo) {
   auto result = scheduleKernel(graph, everything(graph), target);
   ASSERT_TRUE(std::holds_alternative<ScheduledKernel>(result));
   EXPECT_TRUE(std::get<ScheduledKernel>(result).program.tiles.empty());
-  EXPECT_LE(std::get<ScheduledKernel>(result).schedule.sharedBytes, target.sharedBytesPerBlock);
+  EXPECT_LE(std::get<ScheduledKernel>(result).schedule.sharedBytes,
+            target.sharedBytesPerBlock);
 }
 
 TEST(ScheduleKernel, EveryRandomKernelVerifiesOnBothTargets) {
@@ -185,10 +197,13 @@ TEST(ScheduleKernel, EveryRandomKernelVerifiesOnBothTargets) {
       for (const PlanStep &step : plan->steps) {
         if (step.kind != PlanStep::Kind::Kernel)
           continue;
-        auto result = scheduleKernel(graph, {"k", step.members, step.outputs}, options.target);
+        auto result = scheduleKernel(graph, {"k", step.members, step.outputs},
+                                     options.target);
         ASSERT_TRUE(std::holds_alternative<ScheduledKernel>(result)) << seed;
         const ScheduledKernel &kernel = std::get<ScheduledKernel>(result);
-        ASSERT_EQ(verify(kernel.program).value_or(""), "") << "seed " << seed << "\n" << toString(kernel.program);
+        ASSERT_EQ(verify(kernel.program).value_or(""), "")
+            << "seed " << seed << "\n"
+            << toString(kernel.program);
         if (gpu)
           for (const Stage &stage : kernel.program.stages)
             ASSERT_EQ(stage.columns % kernel.schedule.vectorWidth, 0) << seed;
