@@ -156,6 +156,17 @@ std::optional<ScalarId> constantPower(ScalarBuilder &b, ScalarId x,
   return std::nullopt;
 }
 
+/// `value`, or the whole number that it misses by rounding only. A power of an
+/// integer is truncated afterwards, and 9^0.5 must not end as 2 because pow is
+/// off by an ulp.
+ScalarId wholeIfClose(ScalarBuilder &b, ScalarId value) {
+  ScalarId whole = b.op(Op::Round, {value});
+  ScalarId error = b.op(Op::Abs, {b.op(Op::Sub, {value, whole})});
+  ScalarId slack = b.op(
+      Op::Mul, {b.op(Op::Abs, {value}), b.constant(ElementType::F64, 0x1p-49)});
+  return b.select(b.op(Op::Le, {error, slack}), whole, value);
+}
+
 /// The result has the base's type; the exponent may have another. Mixed types
 /// are computed in f64.
 void power(NodeContext &c) {
@@ -186,8 +197,10 @@ void power(NodeContext &c) {
                if (isFloat(baseType) && isFloat(exponentType) &&
                    exponentType != ElementType::F64)
                  return b.op(Op::Pow, {base, b.cast(exponent, b.type(base))});
-               return b.op(Op::Pow, {b.cast(base, ElementType::F64),
-                                     b.cast(exponent, ElementType::F64)});
+               ScalarId power =
+                   b.op(Op::Pow, {b.cast(base, ElementType::F64),
+                                  b.cast(exponent, ElementType::F64)});
+               return isFloat(baseType) ? power : wholeIfClose(b, power);
              }));
 }
 

@@ -93,6 +93,7 @@ def broadcasts(add):
     add("Pow", "half", [numbers("p05", (5, 33), 0, 4), F32(0.5)], constants=(1,))
     add("Pow", "cube_of_negative", [numbers("p3", (5, 33)), F32(3)], constants=(1,))
     add("Pow", "integer_exponent", [numbers("pi", (5, 33)), np.array([2, 3, 0] * 11, I64)], opset=13)
+    add("Pow", "integer_base", [np.array([2, 3, 4, 9, 27, 1000], I32), np.array([2, 2, 0.5, 0.5, 2, 3], F32)], opset=13)
     add("Where", "same", [numbers("wc", (3, 33), dtype=bool), numbers("wa", (3, 33)), numbers("wb", (3, 33))])
     add("Where", "broadcast", [numbers("wc2", (3, 1), dtype=bool), numbers("wa2", (33,)), F32(-1)], constants=(2,))
     add("Where", "mask_wider", [numbers("wc3", (4, 3, 7), dtype=bool), numbers("wa3", (3, 7)), numbers("wb3", ())])
