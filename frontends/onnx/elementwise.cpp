@@ -141,6 +141,8 @@ std::optional<ScalarId> constantPower(ScalarBuilder &b, ScalarId x,
     return b.select(b.op(Op::Eq, {x, b.constant(type, -HUGE_VAL)}),
                     b.constant(type, atMinusInfinity), value);
   };
+  if (exponent == 0)
+    return one;
   if (exponent == 1)
     return x;
   if (exponent == 2)

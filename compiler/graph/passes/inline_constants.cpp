@@ -55,43 +55,6 @@ std::optional<ScalarConstant> uniformValue(const Value &value) {
   return std::nullopt;
 }
 
-/// base ^ exponent in cheaper operations with the same corner cases as C's pow, or nothing.
-std::optional<ScalarId> expandPow(ScalarBuilder &builder, ScalarId base,
-                                  double exponent) {
-  ElementType type = builder.type(base);
-  if (!isFloat(type))
-    return std::nullopt;
-  ScalarId one = builder.constant(type, 1);
-  auto op = [&](ScalarOpcode opcode, std::vector<ScalarId> args) {
-    return builder.op(opcode, std::move(args));
-  };
-  // pow(-0, 0.5) is +0 and pow(-inf, 0.5) is +inf, unlike sqrt.
-  auto root = [&] {
-    ScalarId positive =
-        op(ScalarOpcode::Sqrt,
-           {op(ScalarOpcode::Add, {base, builder.constant(type, 0)})});
-    ScalarId isMinusInfinity =
-        op(ScalarOpcode::Eq, {base, builder.constant(type, -__builtin_inf())});
-    return builder.select(isMinusInfinity,
-                          builder.constant(type, __builtin_inf()), positive);
-  };
-  if (exponent == 0)
-    return one;
-  if (exponent == 1)
-    return base;
-  if (exponent == 2)
-    return op(ScalarOpcode::Mul, {base, base});
-  if (exponent == 3)
-    return op(ScalarOpcode::Mul, {op(ScalarOpcode::Mul, {base, base}), base});
-  if (exponent == -1)
-    return op(ScalarOpcode::Div, {one, base});
-  if (exponent == 0.5)
-    return root();
-  if (exponent == -0.5)
-    return op(ScalarOpcode::Div, {one, root()});
-  return std::nullopt;
-}
-
 class Rewriter {
 public:
   Rewriter(PrimitiveGraph &graph, Primitive &primitive)
@@ -130,13 +93,6 @@ public:
         map[i] = builder.cast(op.args[0], op.type);
         continue;
       }
-      if (op.opcode == ScalarOpcode::Pow &&
-          program[op.args[1]].opcode == ScalarOpcode::Constant)
-        if (auto cheaper = expandPow(builder, op.args[0],
-                                     program[op.args[1]].constant.real)) {
-          map[i] = *cheaper;
-          continue;
-        }
       map[i] = builder.insert(std::move(op));
     }
     for (ScalarId result : primitive.body.results)

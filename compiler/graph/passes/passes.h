@@ -6,8 +6,8 @@
 
 namespace lockstitch {
 
-/// Reads of constants whose elements are all equal become constants of the body; powers with a constant exponent become
-/// products and roots. First, because a constant in a body is what every later pass can see through.
+/// Reads of constants whose elements are all equal become constants of the body.
+/// First, because a constant in a body is what every later pass can see through.
 void inlineConstants(PrimitiveGraph &graph);
 
 /// Primitives that compute the same from the same are made once; the origins of both stay.
