@@ -40,7 +40,7 @@ private:
 
 Result<Plan> makePlan(const PrimitiveGraph &graph,
                       const CompileOptions &options,
-                      const ScheduleTarget &target) {
+                      const ScheduleTarget &target, LibraryFamily libraries) {
   if (!options.plan.empty()) {
     Plan plan;
     std::string error;
@@ -56,6 +56,7 @@ Result<Plan> makePlan(const PrimitiveGraph &graph,
   PlannerOptions planner;
   planner.explorer = options.explorer;
   planner.target = target;
+  planner.libraries = libraries;
   return explore(graph, planner);
 }
 
@@ -113,7 +114,8 @@ private:
     Plan plan;
     {
       CpuTimer timer(compilation.seconds.plan);
-      Result<Plan> made = makePlan(graph, options, target.scheduleTarget());
+      Result<Plan> made = makePlan(graph, options, target.scheduleTarget(),
+                                   libraryFamilyOf(name));
       if (!made.ok())
         return made.error();
       plan = std::move(*made);
@@ -283,11 +285,11 @@ Result<Planned> planOnly(PrimitiveGraph graph, const CompileOptions &options) {
   cleanUp(graph);
   if (auto problem = graph.verify())
     return Error::internal("graph", *problem);
-  Result<ScheduleTarget> target =
-      scheduleTargetOf(options.targets.empty() ? "host" : options.targets[0]);
+  std::string name = options.targets.empty() ? "host" : options.targets[0];
+  Result<ScheduleTarget> target = scheduleTargetOf(name);
   if (!target.ok())
     return target.error();
-  Result<Plan> plan = makePlan(graph, options, *target);
+  Result<Plan> plan = makePlan(graph, options, *target, libraryFamilyOf(name));
   if (!plan.ok())
     return plan.error();
   return Planned{std::move(graph), std::move(*plan)};

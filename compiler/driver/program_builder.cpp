@@ -5,6 +5,7 @@
 //   anything else             a piece of the arena, from the step that writes it to the last that reads it
 #include "compiler/driver/program_builder.h"
 
+#include "compiler/planner/library_epilogue.h"
 #include "runtime/program/arena_plan.h"
 
 #include <algorithm>
@@ -149,6 +150,7 @@ Status ProgramBuilder::addTarget(const Plan &plan,
 
   // Arguments of every step, as roots.
   std::vector<std::vector<ValueId>> arguments(plan.steps.size());
+  std::vector<LibraryCall> calls(plan.steps.size());
   size_t launch = 0;
   count = 0;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -156,10 +158,13 @@ Status ProgramBuilder::addTarget(const Plan &plan,
     if (step.kind == PlanStep::Kind::Kernel) {
       arguments[i] = launches[launch++].arguments;
     } else {
-      const Primitive &primitive = graph.primitives[step.members[0]];
-      for (ValueId operand : primitive.operands)
-        arguments[i].push_back(storageRoot(graph, operand));
-      arguments[i].push_back(primitive.result);
+      auto built = buildLibraryStep(graph, step.members, step.outputs[0]);
+      if (auto *refusal = std::get_if<Refusal>(&built))
+        return Error::internal("library call", refusal->reason);
+      auto &library = std::get<LibraryStep>(built);
+      arguments[i] = std::move(library.operands);
+      arguments[i].push_back(library.result);
+      calls[i] = std::move(library.call);
     }
     if (step.prologue)
       continue;
@@ -213,7 +218,7 @@ Status ProgramBuilder::addTarget(const Plan &plan,
       }
     } else {
       step.kind = Step::Kind::Library;
-      step.library = graph.primitives[planned.members[0]].call;
+      step.library = std::move(calls[i]);
     }
     for (ValueId root : arguments[i]) {
       step.args.push_back(buffer(root));

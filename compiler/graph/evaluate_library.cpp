@@ -20,7 +20,11 @@ template <typename T> std::vector<T> widen(const OperandView &operand) {
 }
 
 template <typename T>
-void storeValue(ElementType type, T value, std::byte *place) {
+void storeValue(ElementType type, Activation activation, T value,
+                std::byte *place) {
+  // NaN is not below zero and stays.
+  if (activation == Activation::Relu && !(value > 0) && value == value)
+    value = 0;
   Slot slot;
   if (isFloat(type))
     slot.real = static_cast<double>(value);
@@ -31,7 +35,8 @@ void storeValue(ElementType type, T value, std::byte *place) {
 
 /// T accumulates: float, double, or uint64_t for integers (which wrap around).
 template <typename T>
-void matmul(const MatMulCall &call, std::span<const OperandView> operands,
+void matmul(const MatMulCall &call, Activation activation,
+            std::span<const OperandView> operands,
             std::vector<std::byte> &result) {
   std::vector<T> a = widen<T>(operands[0]), b = widen<T>(operands[1]), c;
   if (call.hasC)
@@ -75,7 +80,7 @@ void matmul(const MatMulCall &call, std::span<const OperandView> operands,
           value += static_cast<T>(call.beta) *
                    c[cBase + m * call.c.strides[batchRank] +
                      n * call.c.strides[batchRank + 1]];
-        storeValue(call.type, value,
+        storeValue(call.type, activation, value,
                    result.data() + (rBase + m * rm + n * rn) * width);
       }
     }
@@ -83,7 +88,8 @@ void matmul(const MatMulCall &call, std::span<const OperandView> operands,
 }
 
 template <typename T>
-void conv(const ConvCall &call, std::span<const OperandView> operands,
+void conv(const ConvCall &call, Activation activation,
+          std::span<const OperandView> operands,
           std::vector<std::byte> &result) {
   std::vector<T> input = widen<T>(operands[0]), filter = widen<T>(operands[1]),
                  bias;
@@ -142,7 +148,7 @@ void conv(const ConvCall &call, std::span<const OperandView> operands,
       std::byte *to =
           result.data() + (n * call.outputChannels + m) * outSize * width;
       for (int64_t i = 0; i < outSize; ++i)
-        storeValue(call.type, plane[i], to + i * width);
+        storeValue(call.type, activation, plane[i], to + i * width);
     }
 }
 
@@ -150,9 +156,9 @@ template <typename T>
 void either(const LibraryCall &call, std::span<const OperandView> operands,
             std::vector<std::byte> &result) {
   if (call.kind == LibraryCall::Kind::MatMul)
-    matmul<T>(call.matmul, operands, result);
+    matmul<T>(call.matmul, call.activation, operands, result);
   else
-    conv<T>(call.conv, operands, result);
+    conv<T>(call.conv, call.activation, operands, result);
 }
 
 } // namespace

@@ -263,8 +263,11 @@ private:
         if (!view(m.c))
           return false;
       }
-      return word("alpha") && number32(m.alpha) && word("beta") &&
-             number32(m.beta);
+      bool good = word("alpha") && number32(m.alpha) && word("beta") &&
+                  number32(m.beta);
+      if (word("relu"))
+        call.activation = Activation::Relu;
+      return good;
     }
     ConvCall &c = call.conv;
     call.kind = LibraryCall::Kind::Conv;
@@ -280,6 +283,8 @@ private:
         numbers(c.padsBegin) && word("end") && numbers(c.padsEnd) &&
         word("bias") && number(bias);
     c.hasBias = bias;
+    if (word("relu"))
+      call.activation = Activation::Relu;
     return good;
   }
 

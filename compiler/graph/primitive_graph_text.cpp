@@ -96,6 +96,7 @@ std::string viewText(const StridedView &view) {
 
 std::string callText(const LibraryCall &call) {
   std::ostringstream out;
+  const char *activation = call.activation == Activation::Relu ? " relu" : "";
   if (call.kind == LibraryCall::Kind::MatMul) {
     const MatMulCall &m = call.matmul;
     out << "matmul " << name(m.type) << " batch " << list(m.batch) << " m "
@@ -103,7 +104,7 @@ std::string callText(const LibraryCall &call) {
         << " b " << viewText(m.b) << " result " << viewText(m.result);
     if (m.hasC)
       out << " c " << viewText(m.c);
-    out << " alpha " << m.alpha << " beta " << m.beta;
+    out << " alpha " << m.alpha << " beta " << m.beta << activation;
     return out.str();
   }
   const ConvCall &c = call.conv;
@@ -112,7 +113,7 @@ std::string callText(const LibraryCall &call) {
       << " input " << list(c.inputSpatial) << " kernel " << list(c.kernel)
       << " output " << list(c.outputSpatial) << " strides " << list(c.strides)
       << " dilations " << list(c.dilations) << " begin " << list(c.padsBegin)
-      << " end " << list(c.padsEnd) << " bias " << c.hasBias;
+      << " end " << list(c.padsEnd) << " bias " << c.hasBias << activation;
   return out.str();
 }
 

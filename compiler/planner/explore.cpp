@@ -1,13 +1,14 @@
 // The explorer of this version is greedy: it starts with every primitive alone and merges along edges, producers before
 // consumers, as long as the union is convex, builds as one kernel (schedule/, the full legality check) and pays. Then it
 // merges siblings that read one value. It repeats both until nothing changes; the order is that of the graph, so the plan
-// is the same on every run.
+// is the same on every run. What is left beside a library call goes into its epilogue where it can (absorb_epilogues.h).
 //
 //   producer --> consumer      saves the launch, the write and the read of the value between them
 //   x --> a, x --> b           saves a launch and one read of x
 //
 // FusionStitching's explorer (top-k candidate patterns per vertex, beam search) takes its place behind the same type.
 #include "compiler/planner/explore.h"
+#include "compiler/planner/absorb_epilogues.h"
 
 #include <algorithm>
 #include <functional>
@@ -101,9 +102,8 @@ private:
     const Primitive &from = graph.primitives[a], &to = graph.primitives[b];
     if (from.kind == Primitive::Kind::Library ||
         to.kind == Primitive::Kind::Library)
-      return decide(
-          a, b, false, false,
-          "a library call stands alone; its library has no epilogue for this");
+      return decide(a, b, false, false,
+                    "a library call is no part of a kernel");
     if (isPrologue[a] != isPrologue[b])
       return decide(a, b, false, true,
                     "one depends on constants only and runs once");
@@ -312,6 +312,8 @@ private:
               [](const Decision &x, const Decision &y) {
                 return std::pair{x.b, x.a} < std::pair{y.b, y.a};
               });
+    if (options.explorer == Explorer::FusionStitching)
+      absorbEpilogues(graph, options.libraries, plan);
     return plan;
   }
 

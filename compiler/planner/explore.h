@@ -4,6 +4,7 @@
 
 #include "compiler/planner/plan.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "runtime/program/library_capability.h"
 #include "runtime/program/status.h"
 
 namespace lockstitch {
@@ -11,6 +12,8 @@ namespace lockstitch {
 struct PlannerOptions {
   Explorer explorer = Explorer::FusionStitching;
   ScheduleTarget target;
+  /// Whose epilogues may be planned for.
+  LibraryFamily libraries = LibraryFamily::Host;
   /// A kernel takes at most this many primitives.
   size_t maxMembers = 400;
 };

@@ -1,4 +1,5 @@
 #include "compiler/planner/plan.h"
+#include "compiler/planner/library_epilogue.h"
 
 #include <algorithm>
 #include <queue>
@@ -59,7 +60,7 @@ void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
     step.outputs.clear();
     for (PrimitiveId member : step.members) {
       ValueId result = graph.primitives[member].result;
-      if (step.kind == PlanStep::Kind::Library ||
+      if ((step.kind == PlanStep::Kind::Library && step.members.size() == 1) ||
           (needed[result] && storageRoot(graph, result) == result))
         step.outputs.push_back(result);
     }
@@ -113,10 +114,13 @@ bool orderSteps(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
 int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
   std::vector<int64_t> depth(graph.values.size(), 0);
   std::vector<bool> hasWork;
-  std::vector<bool> isPrologue(graph.primitives.size(), false);
+  std::vector<bool> isPrologue(graph.primitives.size(), false),
+      inEpilogue(graph.primitives.size(), false);
   for (const PlanStep &step : plan.steps)
-    for (PrimitiveId member : step.members)
+    for (PrimitiveId member : step.members) {
       isPrologue[member] = isPrologue[member] || step.prologue;
+      inEpilogue[member] = step.kind == PlanStep::Kind::Library;
+    }
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id) {
     const Primitive &primitive = graph.primitives[id];
     int64_t at = 0;
@@ -124,7 +128,7 @@ int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
       at = std::max(at, depth[operand]);
     bool isLibrary = primitive.kind == Primitive::Kind::Library;
     depth[primitive.result] = at + isLibrary;
-    if (isLibrary || isPrologue[id] ||
+    if (isLibrary || isPrologue[id] || inEpilogue[id] ||
         storageRoot(graph, primitive.result) != primitive.result ||
         graph.type(primitive.result).elements() == 0)
       continue;
@@ -195,7 +199,9 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
       lineOf[found->second] = number;
       bool isLibrary =
           graph.primitives[found->second].kind == Primitive::Kind::Library;
-      if (isLibrary != (step.kind == PlanStep::Kind::Library))
+      bool shouldBe =
+          step.kind == PlanStep::Kind::Library && step.members.empty();
+      if (isLibrary != shouldBe)
         return fail("'" + name + "' is " +
                     (isLibrary ? "a library call" : "no library call"));
       step.members.push_back(found->second);
@@ -203,8 +209,6 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
     }
     if (step.members.empty())
       return fail("names no primitive");
-    if (step.kind == PlanStep::Kind::Library && step.members.size() > 1)
-      return fail("a library call has one primitive");
     std::sort(step.members.begin(), step.members.end());
     plan.steps.push_back(std::move(step));
   }
@@ -219,6 +223,17 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
     return false;
   }
   findOutputs(graph, plan.steps);
+  for (const PlanStep &step : plan.steps) {
+    if (step.kind != PlanStep::Kind::Library || step.members.size() == 1)
+      continue;
+    number = lineOf[step.members[0]];
+    if (step.outputs.size() != 1)
+      return fail("an epilogue leaves one result; others read " +
+                  std::to_string(step.outputs.size()) + " of this one");
+    auto built = buildLibraryStep(graph, step.members, step.outputs[0]);
+    if (auto *refusal = std::get_if<Refusal>(&built))
+      return fail("the library call has no such epilogue: " + refusal->reason);
+  }
   return true;
 }
 

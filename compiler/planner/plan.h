@@ -13,10 +13,11 @@ namespace lockstitch {
 struct PlanStep {
   enum class Kind : uint8_t { Kernel, Library };
   Kind kind = Kind::Kernel;
-  bool prologue = false;            // depends on constants only: run once
-  std::vector<PrimitiveId> members; // in topological order; one for Library
+  bool prologue = false; // depends on constants only: run once
+  /// In topological order. Library: the call, then its epilogue (library_epilogue.h).
+  std::vector<PrimitiveId> members;
   std::vector<ValueId>
-      outputs; // storage roots that others read, in order; the result for Library
+      outputs; // storage roots that others read, in order; one for Library
   bool operator==(const PlanStep &) const = default;
 };
 
@@ -49,13 +50,13 @@ bool orderSteps(const PrimitiveGraph &graph, std::vector<PlanStep> &steps);
 /// Fills the outputs of every kernel step: the storage roots made in it that another step or the caller reads.
 void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps);
 
-/// Number of depths of library calls (longest path) at which there is memory-intensive work.
+/// Number of depths of library calls (longest path) at which there is memory-intensive work that no epilogue took.
 int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan);
 
 /// Text form, for `--emit plan` and `--plan`:
 ///
 ///   kernel "Softmax#0/0" "Softmax#0/1" ...      the members, by name
-///   library "MatMul#0/0"
+///   library "MatMul#0/0" "Add#0/0"              the call, then its epilogue
 std::string toString(const PrimitiveGraph &graph, const Plan &plan);
 
 /// The reverse. Every primitive that is not a reshape must be named exactly once; reshapes may be left out. Returns false

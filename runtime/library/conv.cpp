@@ -27,9 +27,10 @@ constexpr int64_t kTileWork = int64_t{4} << 20; // multiply-adds of one task
 
 template <typename T> class PreparedConv final : public PreparedCall {
 public:
-  PreparedConv(const ConvCall &call, const LibraryOptions &options)
-      : call(call), kernels(levelKernels(options.level)),
-        ops(typed<T>(kernels)) {
+  PreparedConv(const ConvCall &call, Activation activation,
+               const LibraryOptions &options)
+      : call(call), relu(activation == Activation::Relu),
+        kernels(levelKernels(options.level)), ops(typed<T>(kernels)) {
     size_t rank = call.inputSpatial.size(), skip = 3 - rank;
     for (size_t i = 0; i < rank; ++i) {
       geometry.in[skip + i] = call.inputSpatial[i];
@@ -126,7 +127,7 @@ public:
                       end - begin,
                       resultData +
                           begin * static_cast<int64_t>(byteSize(call.type)),
-                      call.type, 0, 1);
+                      call.type, 0, 1, relu);
           });
   }
 
@@ -188,6 +189,8 @@ private:
         task.result = result + plane * planeOut;
         task.init = bias ? bias[channel] : T(0);
         ops.directConv(task, padded);
+        if (relu && !convert)
+          ops.relu(task.result, 1, planeOut, planeOut, 1);
       }
     });
   }
@@ -236,6 +239,8 @@ private:
           product.accumulate = true;
         }
         multiply(product);
+        if (relu && !convert)
+          ops.relu(product.c, product.m, product.n, product.cRow, 1);
       }
     });
   }
@@ -260,6 +265,7 @@ private:
   }
 
   ConvCall call;
+  bool relu;
   const LevelKernels &kernels;
   const TypedKernels<T> &ops;
   DirectConvTask<T> geometry;
@@ -271,19 +277,20 @@ private:
 } // namespace
 
 std::shared_ptr<const PreparedCall> prepareConv(const ConvCall &call,
+                                                Activation activation,
                                                 const LibraryOptions &options) {
   switch (call.type) {
   case ElementType::F32:
   case ElementType::F16:
   case ElementType::BF16:
-    return std::make_shared<PreparedConv<float>>(call, options);
+    return std::make_shared<PreparedConv<float>>(call, activation, options);
   case ElementType::F64:
-    return std::make_shared<PreparedConv<double>>(call, options);
+    return std::make_shared<PreparedConv<double>>(call, activation, options);
   case ElementType::I64:
   case ElementType::U64:
-    return std::make_shared<PreparedConv<uint64_t>>(call, options);
+    return std::make_shared<PreparedConv<uint64_t>>(call, activation, options);
   default:
-    return std::make_shared<PreparedConv<uint32_t>>(call, options);
+    return std::make_shared<PreparedConv<uint32_t>>(call, activation, options);
   }
 }
 

@@ -35,8 +35,10 @@ inline int64_t alignedBytes(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 inline constexpr int64_t kTaskFloor = 100'000;
 
 std::shared_ptr<const PreparedCall>
-prepareMatMul(const MatMulCall &call, const LibraryOptions &options);
+prepareMatMul(const MatMulCall &call, Activation activation,
+              const LibraryOptions &options);
 std::shared_ptr<const PreparedCall> prepareConv(const ConvCall &call,
+                                                Activation activation,
                                                 const LibraryOptions &options);
 
 /// The measured choice (docs/library_calls.md): whether an m x n tile of an f32

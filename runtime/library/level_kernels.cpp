@@ -364,10 +364,13 @@ void scaled(const StoredMatrix &source, T scale, int64_t rows, int64_t columns,
   }
 }
 
+/// max(x, 0) that keeps NaN and has no -0.
+template <typename T> T positive(T x) { return x > 0 ? x : x == x ? T(0) : x; }
+
 template <typename T>
 void store(const T *source, const StoredMatrix &addend, T scale, int64_t rows,
            int64_t columns, void *target, ElementType type, int64_t rowStride,
-           int64_t columnStride) {
+           int64_t columnStride, bool relu) {
   withStorage<T>(type, [&]<typename S>(S *) {
     S *to = static_cast<S *>(target);
     const S *add = static_cast<const S *>(addend.data);
@@ -378,9 +381,24 @@ void store(const T *source, const StoredMatrix &addend, T scale, int64_t rows,
           value +=
               scale *
               decode<T>(add[i * addend.rowStride + j * addend.columnStride]);
-        to[i * rowStride + j * columnStride] = encode<S>(value);
+        to[i * rowStride + j * columnStride] =
+            encode<S>(relu ? positive(value) : value);
       }
   });
+}
+
+template <typename T>
+void relu(T *target, int64_t rows, int64_t columns, int64_t rowStride,
+          int64_t columnStride) {
+  for (int64_t i = 0; i < rows; ++i) {
+    T *row = target + i * rowStride;
+    if (columnStride == 1)
+      for (int64_t j = 0; j < columns; ++j)
+        row[j] = positive(row[j]);
+    else
+      for (int64_t j = 0; j < columns; ++j)
+        row[j * columnStride] = positive(row[j * columnStride]);
+  }
 }
 
 template <typename T>
@@ -390,7 +408,8 @@ constexpr TypedKernels<T> kKernels{
     im2col<T>,
     load<T>,
     scaled<T>,
-    store<T>};
+    store<T>,
+    relu<T>};
 
 } // namespace
 

@@ -75,10 +75,13 @@ template <typename T> struct TypedKernels {
                  int64_t columns, T *target, int64_t rowStride,
                  int64_t columnStride);
   /// target = (storage type)(source + scale * addend); source row-major; addend
-  /// may have null data (then nothing is added).
+  /// may have null data (then nothing is added). With `relu` max(., 0) of it.
   void (*store)(const T *source, const StoredMatrix &addend, T scale,
                 int64_t rows, int64_t columns, void *target, ElementType type,
-                int64_t rowStride, int64_t columnStride);
+                int64_t rowStride, int64_t columnStride, bool relu);
+  /// target = max(target, 0), NaN kept; floats only.
+  void (*relu)(T *target, int64_t rows, int64_t columns, int64_t rowStride,
+               int64_t columnStride);
 };
 
 struct LevelKernels {

@@ -101,6 +101,8 @@ std::optional<std::string> refuseConv(const LibraryCall &call) {
 PreparedCall::~PreparedCall() = default;
 
 std::optional<std::string> libraryRefusal(const LibraryCall &call) {
+  if (call.activation != Activation::None && !isFloat(operandType(call)))
+    return "an activation of integers is not part of a library call";
   return call.kind == LibraryCall::Kind::MatMul ? refuseMatMul(call)
                                                 : refuseConv(call);
 }
@@ -124,8 +126,8 @@ prepareLibraryCall(const LibraryCall &call, std::string_view where,
   if (std::optional<std::string> reason = libraryRefusal(call, options.backend))
     return Error::refused("library call " + std::string(where), *reason);
   return call.kind == LibraryCall::Kind::MatMul
-             ? library::prepareMatMul(call.matmul, options)
-             : library::prepareConv(call.conv, options);
+             ? library::prepareMatMul(call.matmul, call.activation, options)
+             : library::prepareConv(call.conv, call.activation, options);
 }
 
 namespace library {

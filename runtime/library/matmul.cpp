@@ -12,7 +12,7 @@
 //          added, the values rounded once and stored.
 //
 // Where it can, beta * C is laid down first and the product accumulates onto
-// it.
+// it. The activation is applied to each tile while it is in the cache.
 #include "runtime/library/implementation.h"
 #include "runtime/library/onednn.h"
 
@@ -44,12 +44,13 @@ Operand split(const StridedView &view) {
 
 template <typename T> class PreparedMatMul final : public PreparedCall {
 public:
-  PreparedMatMul(const MatMulCall &call, const LibraryOptions &options)
-      : type(call.type), m(call.m), n(call.n), k(call.k), hasC(call.hasC),
-        alpha(toCompute(call.alpha)), beta(toCompute(call.beta)),
-        extents(call.batch), a(split(call.a)), b(split(call.b)),
-        result(split(call.result)), kernels(levelKernels(options.level)),
-        ops(typed<T>(kernels)) {
+  PreparedMatMul(const MatMulCall &call, Activation activation,
+                 const LibraryOptions &options)
+      : type(call.type), relu(activation == Activation::Relu), m(call.m),
+        n(call.n), k(call.k), hasC(call.hasC), alpha(toCompute(call.alpha)),
+        beta(toCompute(call.beta)), extents(call.batch), a(split(call.a)),
+        b(split(call.b)), result(split(call.result)),
+        kernels(levelKernels(options.level)), ops(typed<T>(kernels)) {
     if (hasC)
       c = split(call.c);
     simplifyBatch();
@@ -307,6 +308,12 @@ private:
         task.accumulate = true;
       }
     }
+    multiply(task);
+    if (relu && !storeResult)
+      ops.relu(task.c, task.m, task.n, task.cRow, task.cColumn);
+  }
+
+  void multiply(const GemmTask<T> &task) const {
     if constexpr (std::is_same_v<T, float>)
       if (useOneDnn && oneDnnGemm(task))
         return;
@@ -328,13 +335,14 @@ private:
             ops.store(product + row * n, addend, beta, count, n,
                       resultData +
                           (at(result, batch) + first * result.row) * size,
-                      type, result.row, result.column);
+                      type, result.row, result.column, relu);
             row += count;
           }
         });
   }
 
   ElementType type;
+  bool relu;
   int64_t m, n, k;
   bool hasC;
   T alpha, beta;
@@ -349,19 +357,22 @@ private:
 } // namespace
 
 std::shared_ptr<const PreparedCall>
-prepareMatMul(const MatMulCall &call, const LibraryOptions &options) {
+prepareMatMul(const MatMulCall &call, Activation activation,
+              const LibraryOptions &options) {
   switch (call.type) {
   case ElementType::F32:
   case ElementType::F16:
   case ElementType::BF16:
-    return std::make_shared<PreparedMatMul<float>>(call, options);
+    return std::make_shared<PreparedMatMul<float>>(call, activation, options);
   case ElementType::F64:
-    return std::make_shared<PreparedMatMul<double>>(call, options);
+    return std::make_shared<PreparedMatMul<double>>(call, activation, options);
   case ElementType::I64:
   case ElementType::U64:
-    return std::make_shared<PreparedMatMul<uint64_t>>(call, options);
+    return std::make_shared<PreparedMatMul<uint64_t>>(call, activation,
+                                                      options);
   default:
-    return std::make_shared<PreparedMatMul<uint32_t>>(call, options);
+    return std::make_shared<PreparedMatMul<uint32_t>>(call, activation,
+                                                      options);
   }
 }
 

@@ -51,12 +51,19 @@ struct ConvCall {
   bool operator==(const ConvCall &) const = default;
 };
 
-/// Exactly one of the two is meant, as `kind` says.
+/// What is done to every element of the result before it is stored. Relu is
+/// max(x, 0): NaN stays NaN, -0 becomes +0.
+enum class Activation : uint8_t { None = 0, Relu = 1 };
+
+/// A product or a convolution, as `kind` says, with its epilogue: an addend (c,
+/// or the bias) and an activation. Which library takes which epilogue:
+/// library_capability.h.
 struct LibraryCall {
   enum class Kind : uint8_t { MatMul = 0, Conv = 1 };
   Kind kind = Kind::MatMul;
   MatMulCall matmul;
   ConvCall conv;
+  Activation activation = Activation::None; // floats only
   bool operator==(const LibraryCall &) const = default;
 };
 

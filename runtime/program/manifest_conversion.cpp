@@ -85,6 +85,7 @@ void put(manifest::Step &to, const Step &from) {
   setAll(to.mutable_line_nodes(), from.lineNodes);
   to.set_kernel(from.kernel);
   if (from.kind == Step::Kind::Library) {
+    to.set_activation(static_cast<uint32_t>(from.library.activation));
     if (from.library.kind == LibraryCall::Kind::MatMul)
       put(*to.mutable_matmul(), from.library.matmul);
     else
@@ -243,6 +244,8 @@ private:
           from.has_conv() ? LibraryCall::Kind::Conv : LibraryCall::Kind::MatMul;
       from.has_conv() ? get(from.conv(), to.library.conv)
                       : get(from.matmul(), to.library.matmul);
+      to.library.activation = enumeration<Activation>(
+          from.activation(), 2, "activation of a library call");
     }
     each(from.args(), to.args);
     all(from.arg_names(), to.argNames);

@@ -56,6 +56,8 @@ LibraryEntry libraryEntry(const Step &step) {
       entry.epilogue = {"bias"};
     break;
   }
+  if (step.library.activation == Activation::Relu)
+    entry.epilogue.push_back("relu");
   return entry;
 }
 

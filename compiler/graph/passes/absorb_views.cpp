@@ -9,41 +9,13 @@
 //
 // The same for a result of which only a permutation is used: the product writes it in the permuted order.
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/product_space.h"
 
 #include <algorithm>
 #include <set>
 
 namespace lockstitch {
 namespace {
-
-/// Ranges of a product's coordinates (batch..., row, column).
-Shape coordinates(const MatMulCall &call, int64_t rows, int64_t columns) {
-  Shape shape(call.batch.begin(), call.batch.end());
-  shape.push_back(rows);
-  shape.push_back(columns);
-  return shape;
-}
-
-IndexExpr offsetOf(const StridedView &view) {
-  IndexExpr sum = IndexExpr::constant(view.offset);
-  for (unsigned i = 0; i < view.strides.size(); ++i)
-    sum = sum + IndexExpr::dim(i) * IndexExpr::constant(view.strides[i]);
-  return sum;
-}
-
-std::optional<StridedView> viewOf(const IndexExpr &offset,
-                                  const IndexRanges &ranges, size_t rank) {
-  LinearForm form = toLinearForm(offset, ranges);
-  StridedView view;
-  view.offset = form.constant;
-  view.strides.assign(rank, 0);
-  for (const auto &[atom, coefficient] : form.terms) {
-    if (atom.kind() != IndexExpr::Kind::Dim)
-      return std::nullopt;
-    view.strides[atom.position()] = coefficient;
-  }
-  return view;
-}
 
 /// The coordinates in a tensor of `shape` of the element at `offset`.
 std::vector<IndexExpr> takeApart(const IndexExpr &offset, const Shape &shape,
@@ -99,8 +71,8 @@ void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
   MatMulCall &call = product.call.matmul;
   StridedView &view = which == 0 ? call.a : call.b;
   auto spaceOf = [&] {
-    return which == 0 ? coordinates(call, call.m, call.k)
-                      : coordinates(call, call.k, call.n);
+    return which == 0 ? productSpace(call, call.m, call.k)
+                      : productSpace(call, call.k, call.n);
   };
   Shape space = spaceOf();
   if (numElements(space) == 0 || call.hasC)
@@ -138,7 +110,7 @@ void absorbOperand(PrimitiveGraph &graph, Primitive &product, unsigned which) {
                            : IndexExpr::dim(i + 1));
       offset = simplify(substitute(offset, dims), ranges);
     }
-    if (auto strided = viewOf(offset, ranges, space.size())) {
+    if (auto strided = stridedViewOf(offset, ranges, space.size())) {
       view = std::move(*strided);
       product.operands[which] = value;
     }
@@ -150,7 +122,7 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id,
                   const std::vector<std::vector<PrimitiveId>> &users) {
   Primitive &product = graph.primitives[id];
   MatMulCall &call = product.call.matmul;
-  Shape space = coordinates(call, call.m, call.n);
+  Shape space = productSpace(call, call.m, call.n);
   if (numElements(space) == 0)
     return;
   IndexRanges ranges = rangesOf(space);
@@ -195,7 +167,7 @@ void absorbResult(PrimitiveGraph &graph, PrimitiveId id,
     offset = moved;
     value = user.result;
     if (!isReshape(graph, user))
-      if (auto strided = viewOf(offset, ranges, space.size())) {
+      if (auto strided = stridedViewOf(offset, ranges, space.size())) {
         best = std::move(strided);
         bestValue = value;
       }

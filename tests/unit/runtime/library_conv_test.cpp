@@ -253,4 +253,18 @@ TEST(LibraryConv, RefusesWhatNoMemoryHolds) {
   EXPECT_EQ(refusal(call), "library call step: the convolution is too large");
 }
 
+TEST(LibraryConv, ReluAfterTheBias) {
+  uint32_t seed = 50;
+  for (ElementType type :
+       {ElementType::F32, ElementType::F64, ElementType::F16})
+    for (bool bias : {false, true})
+      for (Shape shape : {Shape{2, 3, 4, 1, {7, 9}, {3, 2}},
+                          Shape{1, 8, 40, 1, {9, 9}, {1, 1}},
+                          Shape{2, 6, 6, 6, {8, 7}, {3, 3}}}) {
+        LibraryCall call = conv(type, shape, bias);
+        call.activation = Activation::Relu;
+        checkEverywhere(call, ++seed);
+      }
+}
+
 } // namespace

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -320,6 +321,57 @@ TEST(LibraryMatMul, OneDnnTakesNoIntegers) {
   EXPECT_THAT(*reason,
               ::testing::AnyOf("onednn is used for f32, f16 and bf16 only",
                                "onednn was not found when this was built"));
+}
+
+TEST(LibraryMatMul, ReluIsAppliedToEveryTileAfterTheAddend) {
+  uint32_t seed = 100;
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::F16,
+                           ElementType::BF16})
+    for (bool addend : {false, true})
+      for (bool turned : {false, true}) {
+        LibraryCall call = dense(type, {3}, 31, 77, 33);
+        call.activation = Activation::Relu;
+        call.matmul.hasC = addend;
+        call.matmul.c.strides = {0, 0, 1};
+        if (turned)
+          transpose(call.matmul.result, 31);
+        checkEverywhere(call, ++seed);
+      }
+  LibraryCall large = dense(ElementType::F32, {}, 500, 260, 300);
+  large.activation = Activation::Relu;
+  EXPECT_EQ(checkCall(large, {}, 2, 1, true), "");
+}
+
+TEST(LibraryMatMul, ReluKeepsNaNAndMakesZerosPositive) {
+  for (ElementType type : {ElementType::F32, ElementType::BF16}) {
+    LibraryCall call = dense(type, {}, 2, 2, 1);
+    call.activation = Activation::Relu;
+    auto prepared = prepareLibraryCall(call, "test");
+    ASSERT_TRUE(prepared.ok());
+    Buffer a(type, 2), b(type, 2), result(type, 4);
+    a.set(0, NAN);
+    a.set(1, -0.0);
+    b.set(0, 1);
+    b.set(1, 2);
+    std::byte *args[] = {a.bytes.data(), b.bytes.data(), result.bytes.data()};
+    std::vector<std::byte> scratch((*prepared)->scratchBytes(1) + 64);
+    auto address = reinterpret_cast<uintptr_t>(scratch.data());
+    (*prepared)->run(args, scratch.data() + (64 - address % 64) % 64,
+                     ThreadPool(1));
+    for (int i : {0, 1})
+      EXPECT_TRUE(std::isnan(result.at(i)));
+    for (int i : {2, 3}) {
+      EXPECT_EQ(result.at(i), 0);
+      EXPECT_FALSE(std::signbit(result.at(i)));
+    }
+  }
+}
+
+TEST(LibraryMatMul, AnActivationOfIntegersIsRefused) {
+  LibraryCall call = dense(ElementType::I32, {}, 2, 2, 2);
+  call.activation = Activation::Relu;
+  EXPECT_EQ(libraryRefusal(call).value_or(""),
+            "an activation of integers is not part of a library call");
 }
 
 } // namespace

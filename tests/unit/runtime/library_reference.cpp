@@ -162,7 +162,9 @@ const Expectation &expectation(const LibraryCall &call, uint32_t seed,
                                       static_cast<int64_t>(byteSize(type)));
     e.operands.back().fill(seed + static_cast<uint32_t>(i), fraction);
   }
-  expected(call, e.operands, [&](int64_t at, const Value &value) {
+  expected(call, e.operands, [&](int64_t at, Value value) {
+    if (call.activation == Activation::Relu)
+      value.real = std::max(value.real, 0.0);
     e.values.emplace_back(at, value);
   });
   return e;

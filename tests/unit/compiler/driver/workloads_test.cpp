@@ -106,7 +106,7 @@ TEST(Workloads, EqualLayersShareTheirKernels) {
   size_t launches = 0;
   for (const Step &step : target.steps)
     launches += step.kind == Step::Kind::Launch;
-  EXPECT_LT(target.kernels.size() * 2, launches);
+  EXPECT_LT(target.kernels.size() * 3, launches * 2);
 }
 
 // Every node of the model ends as part of a kernel or a library call, as a view, folded, or dead; and nothing is named that the

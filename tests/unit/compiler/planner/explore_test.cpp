@@ -93,10 +93,10 @@ TEST(Explore, OpposedChainsMakeNoCycle) {
   ValueId forward = maker.input({4, 8}), backward = maker.input({4, 8});
   for (int i = 0; i < 4; ++i)
     forward =
-        maker.matmul(maker.map(ScalarOpcode::Add, {x[i], forward}), weights);
+        maker.matmul(maker.map(ScalarOpcode::Mul, {x[i], forward}), weights);
   for (int i = 4; i-- > 0;)
     backward =
-        maker.matmul(maker.map(ScalarOpcode::Add, {x[i], backward}), weights);
+        maker.matmul(maker.map(ScalarOpcode::Mul, {x[i], backward}), weights);
   maker.output(forward);
   maker.output(backward);
   Plan plan = planOf(maker.graph); // checks inside that it is acyclic

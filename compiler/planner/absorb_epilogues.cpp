@@ -1,0 +1,126 @@
+// A kernel is taken only as a whole: then its launch, the write of the product and the read of it are saved. A part of one
+// would save nothing, for the kernel would still read the product's result.
+//
+//   P = product(a, b)      library          P = product(a, b) + c     library
+//   y = P + c              kernel     -->
+//   z = norm(y + x) ...    kernel           z = norm(y + x) ...       kernel
+//
+// No cycle can come of it: nothing but the kernel reads the product, so what the kernel reads besides (c) cannot depend on
+// it.
+#include "compiler/planner/absorb_epilogues.h"
+
+#include "compiler/planner/library_epilogue.h"
+
+#include <algorithm>
+
+namespace lockstitch {
+namespace {
+
+class EpilogueAbsorber {
+public:
+  EpilogueAbsorber(const PrimitiveGraph &graph, LibraryFamily libraries,
+                   Plan &plan)
+      : graph(graph), libraries(libraries), plan(plan), users(graph.users()),
+        stepOf(graph.primitives.size(), kNone) {
+    for (uint32_t i = 0; i < plan.steps.size(); ++i)
+      for (PrimitiveId member : plan.steps[i].members)
+        stepOf[member] = i;
+  }
+
+  void run() {
+    for (PlanStep &step : plan.steps)
+      if (step.kind == PlanStep::Kind::Kernel && !step.prologue &&
+          step.outputs.size() == 1 &&
+          graph.type(step.outputs[0]).elements() != 0)
+        absorb(step);
+    std::erase_if(plan.steps,
+                  [](const PlanStep &step) { return step.members.empty(); });
+    orderSteps(graph, plan.steps);
+    findOutputs(graph, plan.steps);
+  }
+
+private:
+  bool isMember(const PlanStep &step, PrimitiveId id) const {
+    return std::binary_search(step.members.begin(), step.members.end(), id);
+  }
+
+  /// Does only `step` read `value`, directly or through reshapes?
+  bool isReadByOnly(ValueId value, const PlanStep &step) const {
+    if (std::find(graph.outputs.begin(), graph.outputs.end(), value) !=
+        graph.outputs.end())
+      return false;
+    return std::all_of(
+        users[value].begin(), users[value].end(), [&](PrimitiveId user) {
+          ValueId result = graph.primitives[user].result;
+          bool view = storageRoot(graph, result) != result;
+          return isMember(step, user) ? !view || isReadByOnly(result, step)
+                                      : view && isReadByOnly(result, step);
+        });
+  }
+
+  void absorb(PlanStep &kernel) {
+    for (PrimitiveId member : kernel.members)
+      for (ValueId operand : graph.primitives[member].operands) {
+        PrimitiveId producer =
+            graph.values[storageRoot(graph, operand)].producer;
+        if (producer == kNone ||
+            graph.primitives[producer].kind != Primitive::Kind::Library ||
+            !isReadByOnly(graph.primitives[producer].result, kernel))
+          continue;
+        PlanStep &call = plan.steps[stepOf[producer]];
+        if (call.prologue || call.members.size() != 1)
+          continue;
+        if (tryAbsorb(call, kernel, member))
+          return;
+      }
+  }
+
+  bool tryAbsorb(PlanStep &call, PlanStep &kernel, PrimitiveId reader) {
+    std::vector<PrimitiveId> members = call.members;
+    members.insert(members.end(), kernel.members.begin(), kernel.members.end());
+    auto built = buildLibraryStep(graph, members, kernel.outputs[0]);
+    if (auto *refusal = std::get_if<Refusal>(&built)) {
+      decide(call.members[0], reader, false, refusal->reason);
+      return false;
+    }
+    const LibraryCall &whole = std::get<LibraryStep>(built).call;
+    if (auto reason = epilogueRefusal(whole, libraries)) {
+      decide(call.members[0], reader, false, *reason);
+      return false;
+    }
+    int64_t bytes = graph.type(kernel.outputs[0]).bytes();
+    decide(call.members[0], reader, true,
+           "the library call takes it as its epilogue: saves a launch and " +
+               std::to_string(2 * bytes) + " bytes between them");
+    for (PrimitiveId member : kernel.members)
+      stepOf[member] = stepOf[call.members[0]];
+    call.members = std::move(members);
+    call.outputs = kernel.outputs;
+    kernel.members.clear();
+    return true;
+  }
+
+  void decide(PrimitiveId a, PrimitiveId b, bool merged, std::string reason) {
+    for (Decision &decision : plan.decisions)
+      if (decision.a == a && decision.b == b) {
+        decision.merged = merged;
+        decision.byProfit = merged;
+        decision.reason = std::move(reason);
+      }
+  }
+
+  const PrimitiveGraph &graph;
+  const LibraryFamily libraries;
+  Plan &plan;
+  const std::vector<std::vector<PrimitiveId>> users;
+  std::vector<uint32_t> stepOf;
+};
+
+} // namespace
+
+void absorbEpilogues(const PrimitiveGraph &graph, LibraryFamily libraries,
+                     Plan &plan) {
+  EpilogueAbsorber(graph, libraries, plan).run();
+}
+
+} // namespace lockstitch
