@@ -2,29 +2,15 @@
 
 #include "compiler/codegen/assembler.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/driver/cpu_timer.h"
 #include "cost_model/device.h"
 
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <thread>
 
 namespace lockstitch {
 namespace {
-
-double threadCpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double processCpuSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 constexpr unsigned kKnownGpus[] = {70, 75, 80, 86, 89, 90, 100, 120};
 
@@ -79,14 +65,14 @@ protected:
     reports.resize(count);
     std::vector<Status> results(count);
     std::atomic<size_t> next = 0;
-    double begin = processCpuSeconds();
+    double begin = cpuSeconds();
     auto work = [&] {
       CodeGenerator generator(codegen);
       for (size_t index; (index = next++) < count;) {
-        double before = threadCpuSeconds();
+        double before = cpuSeconds(CLOCK_THREAD_CPUTIME_ID);
         results[index] = make(generator, index);
         reports[index].compileCpuMilliseconds =
-            (threadCpuSeconds() - before) * 1000;
+            (cpuSeconds(CLOCK_THREAD_CPUTIME_ID) - before) * 1000;
       }
     };
     unsigned threads = std::min<size_t>(
@@ -98,7 +84,7 @@ protected:
       work();
     for (std::thread &helper : helpers)
       helper.join();
-    seconds += processCpuSeconds() - begin;
+    seconds += cpuSeconds() - begin;
     for (Status &status : results)
       if (!status.ok())
         return status;
@@ -172,9 +158,9 @@ public:
     }
     if (parts.empty())
       return {};
-    double begin = processCpuSeconds();
+    double begin = cpuSeconds();
     Result<std::vector<std::byte>> linked = linkSharedObject(parts);
-    compilation.seconds.link += processCpuSeconds() - begin;
+    compilation.seconds.link += cpuSeconds() - begin;
     if (!linked.ok())
       return linked.error();
     if (keepTexts && options.emit.count("object"))
@@ -247,9 +233,9 @@ private:
       report.assembler = "not found (ptxas or nvJitLink)";
     } else {
       report.assembler = assembler->path();
-      double begin = processCpuSeconds();
+      double begin = cpuSeconds();
       Result<AssembledCode> code = assembler->assemble(ptx, target);
-      compilation.seconds.link += processCpuSeconds() - begin;
+      compilation.seconds.link += cpuSeconds() - begin;
       if (code.ok()) {
         for (const KernelResources &kernel : code->kernels)
           for (KernelReport &entry : reports)

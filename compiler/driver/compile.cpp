@@ -8,6 +8,7 @@
 #include "compiler/driver/compile.h"
 
 #include "compiler/driver/code_target.h"
+#include "compiler/driver/cpu_timer.h"
 #include "compiler/driver/kernel_set.h"
 #include "compiler/driver/program_builder.h"
 #include "compiler/graph/passes/passes.h"
@@ -16,27 +17,9 @@
 #include "cost_model/estimate.h"
 
 #include <algorithm>
-#include <ctime>
 
 namespace lockstitch {
 namespace {
-
-/// Adds the CPU time of its life to `seconds`.
-class CpuTimer {
-public:
-  explicit CpuTimer(double &seconds) : seconds(seconds), begin(now()) {}
-  ~CpuTimer() { seconds += now() - begin; }
-  static double now() {
-    timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) +
-           static_cast<double>(time.tv_nsec) * 1e-9;
-  }
-
-private:
-  double &seconds;
-  double begin;
-};
 
 Result<Plan> makePlan(const PrimitiveGraph &graph,
                       const CompileOptions &options,
@@ -60,6 +43,18 @@ Result<Plan> makePlan(const PrimitiveGraph &graph,
   return explore(graph, planner);
 }
 
+/// Clean-up, and what no library of every target takes made into reductions: one graph serves all of them.
+void prepareGraph(PrimitiveGraph &graph, const CompileOptions &options) {
+  cleanUp(graph);
+  lowerLibraryCalls(graph, [&](const LibraryCall &call) {
+    return options.libraryCalls &&
+           std::none_of(options.targets.begin(), options.targets.end(),
+                        [&](const std::string &target) {
+                          return callRefusal(call, libraryFamilyOf(target));
+                        });
+  });
+}
+
 std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
   const Primitive &primitive = graph.primitives[id];
   return primitive.origins.empty() ? primitive.name
@@ -81,6 +76,8 @@ public:
     uint64_t optionsHash = hashText(builder.program.explorer);
     for (const std::string &target : options.targets)
       optionsHash = hashText(target, optionsHash);
+    if (!options.libraryCalls)
+      optionsHash = hashText("no libraries", optionsHash);
     builder.program.optionsHash = optionsHash;
     for (const std::string &name : options.targets) {
       bool first = builder.program.targets.empty();
@@ -96,7 +93,7 @@ private:
     CpuTimer timer(compilation.seconds.graph);
     if (options.emit.count("graph"))
       compilation.emitted["graph"] = toString(graph);
-    cleanUp(graph);
+    prepareGraph(graph, options);
     if (auto problem = graph.verify())
       return Error::internal("graph", *problem);
     if (options.emit.count("primitives"))
@@ -282,7 +279,7 @@ Result<Compilation> compile(PrimitiveGraph graph,
 }
 
 Result<Planned> planOnly(PrimitiveGraph graph, const CompileOptions &options) {
-  cleanUp(graph);
+  prepareGraph(graph, options);
   if (auto problem = graph.verify())
     return Error::internal("graph", *problem);
   std::string name = options.targets.empty() ? "host" : options.targets[0];

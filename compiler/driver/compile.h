@@ -29,6 +29,8 @@ struct CompileOptions {
   /// "host", "x86-64-v2/3/4", "sm_70" ... "sm_120"; one TargetProgram each, in this order.
   std::vector<std::string> targets = {"host"};
   Explorer explorer = Explorer::FusionStitching;
+  /// Leave products and convolutions to libraries; else they are kernels of ours, slow ones.
+  bool libraryCalls = true;
   /// A plan to follow, as `--emit plan` prints it; empty: the explorer plans.
   std::string plan;
   std::string planFile; // its name, for messages

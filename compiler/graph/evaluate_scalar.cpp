@@ -88,6 +88,20 @@ int64_t saturate(ElementType type, double value) {
   return static_cast<int64_t>(static_cast<uint64_t>(value));
 }
 
+/// An integer as a double that still rounds to a narrower float as the integer itself would: what does not fit into 53 bits
+/// is cut off and leaves its trace in the last bit (rounding to odd).
+double stickyReal(ElementType from, int64_t value) {
+  bool negative = from != ElementType::U64 && value < 0;
+  uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(value)
+                                : static_cast<uint64_t>(value);
+  uint64_t lost = magnitude & 0x7ff;
+  double real =
+      magnitude >> 53
+          ? std::ldexp(static_cast<double>((magnitude >> 11) | (lost != 0)), 11)
+          : static_cast<double>(magnitude);
+  return negative ? -real : real;
+}
+
 Slot castSlot(ElementType to, ElementType from, Slot value) {
   if (isFloat(from)) {
     if (isFloat(to))
@@ -101,6 +115,8 @@ Slot castSlot(ElementType to, ElementType from, Slot value) {
         from == ElementType::U64
             ? static_cast<double>(static_cast<uint64_t>(value.integer))
             : static_cast<double>(value.integer);
+    if (to == ElementType::F16 || to == ElementType::BF16)
+      real = stickyReal(from, value.integer);
     if (to == ElementType::F32) // once, not by way of f64
       real = from == ElementType::U64
                  ? static_cast<float>(static_cast<uint64_t>(value.integer))

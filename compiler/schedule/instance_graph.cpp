@@ -160,16 +160,24 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map,
   return id != kNone && readOperands(id) ? id : kNone;
 }
 
+/// How often a value with this dependence is computed: it stands in the innermost loop that it depends on, and that loop runs
+/// as often as whatever it is nested in, also where the value does not depend on that.
+double InstanceGraph::evaluationsOf(const Dependence &dependence,
+                                    int64_t columns) const {
+  double evaluations =
+      static_cast<double>(rows) * (dependence.column ? columns : 1);
+  for (size_t i = 0; i < loopExecutions.size(); ++i)
+    if (dependence.loops >> i & 1)
+      evaluations = std::max(evaluations, loopExecutions[i]);
+  return evaluations;
+}
+
 /// Is this instance evaluated much more often than its primitive has elements, and dear?
 bool InstanceGraph::checkRecompute(const Instance &instance,
                                    const Primitive &primitive) {
   int64_t elements =
       std::max<int64_t>(graph.type(primitive.result).elements(), 1);
-  double evaluations = static_cast<double>(rows) *
-                       (instance.dependence.column ? instance.columns : 1);
-  for (size_t i = 0; i < loopTrips.size(); ++i)
-    if (instance.dependence.loops >> i & 1)
-      evaluations *= static_cast<double>(loopTrips[i]);
+  double evaluations = evaluationsOf(instance.dependence, instance.columns);
   if (evaluations <= 4.0 * static_cast<double>(elements))
     return true;
   for (const ScalarOp &op : primitive.body.ops)
@@ -238,11 +246,7 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
 
   // In one lane, as a loop. That must not repeat the reduction for elements that share it.
   Dependence dependence = dependenceOf(map);
-  double evaluations =
-      static_cast<double>(rows) * (dependence.column ? columns : 1);
-  for (size_t i = 0; i < loopTrips.size(); ++i)
-    if (dependence.loops >> i & 1)
-      evaluations *= static_cast<double>(loopTrips[i]);
+  double evaluations = evaluationsOf(dependence, columns);
   int64_t elements = std::max<int64_t>(numElements(result), 1);
   if (evaluations > static_cast<double>(elements) && extent > 1)
     return refuse(
@@ -275,6 +279,7 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
     return refuse(false, "it would hold more than 60 loops");
   instance.loopDim = kFirstLoopDim + static_cast<unsigned>(loopTrips.size());
   loopTrips.push_back(extent);
+  loopExecutions.push_back(evaluations * static_cast<double>(extent));
   IndexMap loop;
   loop.numDims = instance.loopDim + 1;
   loop.results = {IndexExpr::dim(instance.loopDim)};

@@ -89,6 +89,8 @@ public:
   std::vector<Instance> instances;
   std::vector<RuntimeVariable> runtimeVariables;
   std::vector<int64_t> loopTrips;
+  std::vector<double>
+      loopExecutions; // of each loop's body, in the whole kernel
   Refusal refusal;
   const int64_t rows;
 
@@ -109,6 +111,7 @@ private:
   Dependence dependenceOf(const IndexExpr &expr) const;
   Dependence dependenceOf(const IndexMap &map) const;
   int levelOf(const IndexExpr &expr) const;
+  double evaluationsOf(const Dependence &dependence, int64_t columns) const;
   bool checkRecompute(const Instance &instance, const Primitive &primitive);
   InstanceId refuse(bool byProfit, std::string reason);
 

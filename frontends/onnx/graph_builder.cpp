@@ -1,6 +1,7 @@
 #include "frontends/onnx/graph_builder.h"
 
 #include "compiler/graph/evaluate_scalar.h"
+#include "compiler/graph/uniform_constant.h"
 
 #include <algorithm>
 
@@ -177,14 +178,8 @@ std::optional<std::vector<double>> GraphBuilder::constantReals(ValueId value) {
 
 std::optional<ScalarConstant> GraphBuilder::splat(ValueId value) {
   const Value &info = graph.values[value];
-  if (info.kind == Value::Kind::Constant) {
-    if (info.type.elements() != 1)
-      return std::nullopt;
-    evaluation::Slot slot =
-        evaluation::load(info.type.element, info.constant.data);
-    return isFloat(info.type.element) ? ScalarConstant::fromDouble(slot.real)
-                                      : ScalarConstant::fromInt(slot.integer);
-  }
+  if (info.kind == Value::Kind::Constant)
+    return uniformValue(info);
   if (info.kind == Value::Kind::Input)
     return std::nullopt;
   const Primitive &primitive = graph.primitives[info.producer];

@@ -62,9 +62,8 @@ public:
   std::optional<std::vector<int64_t>> constantInts(ValueId value);
   /// Its elements as doubles, where it is constant.
   std::optional<std::vector<double>> constantReals(ValueId value);
-  /// The one value that all elements of `value` have, where that is known
-  /// without looking at every element: a constant of one element, or a
-  /// primitive that yields a constant.
+  /// The one value that all elements of `value` have, where that is known: a
+  /// uniform constant, or a primitive that yields a constant.
   std::optional<ScalarConstant> splat(ValueId value);
 
 private:

@@ -27,6 +27,14 @@ LibraryFamily libraryFamilyOf(std::string_view target) {
   return target.starts_with("sm_") ? LibraryFamily::Cuda : LibraryFamily::Host;
 }
 
+std::optional<std::string> callRefusal(const LibraryCall &call,
+                                       LibraryFamily family) {
+  ElementType type = operandType(call);
+  if (!isFloat(type) && (family == LibraryFamily::Cuda || !isInteger(type)))
+    return "no library multiplies " + std::string(name(type));
+  return std::nullopt;
+}
+
 std::optional<std::string> epilogueRefusal(const LibraryCall &call,
                                            LibraryFamily family) {
   bool isProduct = call.kind == LibraryCall::Kind::MatMul;
@@ -42,9 +50,6 @@ std::optional<std::string> epilogueRefusal(const LibraryCall &call,
     return "the library's max(x, 0) does not promise to keep NaN";
   if (!hasAddend)
     return std::nullopt;
-  if (!isFloat(type))
-    return "the library multiplies " + std::string(name(type)) +
-           " without an addend";
   if (isProduct && !cublasLtTakes(call.matmul))
     return "the library adds one value per column, or a matrix whose rows do "
            "not overlap";

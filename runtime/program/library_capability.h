@@ -1,5 +1,5 @@
-// What each library takes beyond a bare product or convolution. The compiler asks before it plans an epilogue; nothing is
-// matched by an operator's name.
+// What the libraries of each kind of target take: which products and convolutions, and which epilogues. The compiler asks
+// before it plans; nothing is matched by an operator's name.
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_LIBRARY_CAPABILITY_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_LIBRARY_CAPABILITY_H
 
@@ -18,6 +18,10 @@ enum class LibraryFamily : uint8_t { Host, Cuda };
 
 /// The family that serves `target` ("host", "x86-64-v3", "sm_90").
 LibraryFamily libraryFamilyOf(std::string_view target);
+
+/// Why no library of the family computes `call`, its epilogue aside; nothing if one does.
+std::optional<std::string> callRefusal(const LibraryCall &call,
+                                       LibraryFamily family);
 
 /// Why no library of the family takes the epilogue of `call` (its addend and its activation); nothing if one does, or if
 /// there is no epilogue.

@@ -70,6 +70,7 @@ class Artifacts(CommandTest):
 
     def test_explorer(self):
         self.refused("run", self.artifact(), "--random", "1", "--explorer", "none", says=["--explorer", "compiled already"])
+        self.refused("run", self.artifact(), "--random", "1", "--libraries", "none", says=["--libraries", "compiled already"])
 
     def test_plan(self):
         self.refused("run", self.artifact(), "--random", "1", "--plan", "p", says=["--plan", "compiled already"])

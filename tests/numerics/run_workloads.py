@@ -2,7 +2,7 @@
 """Runs the checked-in workloads with Lockstitch: values within tolerance, kernels within their limits. Standard library only.
 
     run_workloads.py --list
-    run_workloads.py [--lockstitch FILE] [--devices host,simulator] [--explorers fusionstitching,none] [NAME...]
+    run_workloads.py [--lockstitch FILE] [--devices host,simulator] [--explorers fusionstitching,none,no-libraries] [NAME...]
 
 NAME is SET/WORKLOAD as --list prints it (small/bert, small_f16/kernels/softmax); without names all of them. A line for each
 run. Exit status 1 when a run fails, a check is not ok, a finding or a host step is reported, or there are more kernels than
@@ -27,6 +27,7 @@ TOLERANCES = {
     "small_bf16": {"--rtol": 8e-2, "--atol": 0, "--atol-rms": 8e-2},
 }
 LIMIT_SECONDS = 600
+NO_LIBRARIES = "no-libraries"
 
 
 def workloads():
@@ -41,7 +42,9 @@ def run(name, device, explorer, lockstitch, work):
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     command = [lockstitch, "run", folder / "model.onnx", "--data-set", folder / "test_data_set_0", "--check", "--device", device,
-               "--explorer", explorer, "--report", report]
+               "--report", report]
+    # A way to compile is an explorer, or the default one without libraries: then products are kernels too.
+    command += ["--libraries", "none"] if explorer == NO_LIBRARIES else ["--explorer", explorer]
     for option, value in TOLERANCES[kind].items():
         command += [option, value]
     command = [str(c) for c in command]
@@ -59,6 +62,7 @@ def run(name, device, explorer, lockstitch, work):
         faults += ["nothing was checked"] if not data["checks"] else []
         faults += [f"{f['kind']}: {f['message']}" for k in data["kernels"] for f in k["findings"] or []]
         faults += [f"host step {s['name']}: {s['reason']}" for s in data["host_steps"]]
+        faults += ["a library was called"] if explorer == NO_LIBRARIES and totals["library_calls"] else []
         faults += [f"totals.kernels is {totals['kernels']}, {len(data['kernels'])} are listed"] if totals["kernels"] != len(data["kernels"]) else []
     except (OSError, ValueError, KeyError, TypeError) as error:
         return [f"the report {report} cannot be used: {error!r}"], {}

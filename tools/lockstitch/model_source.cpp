@@ -27,6 +27,7 @@ std::string shapeList(const std::vector<int64_t> &shape) {
 Result<CompileOptions> compileOptions(const PlanOptions &options) {
   CompileOptions result;
   result.explorer = explorerOf(options.explorer.value_or("fusionstitching"));
+  result.libraryCalls = options.libraries != "none";
   if (!options.plan.empty()) {
     if (options.explorer)
       return Error::refused(

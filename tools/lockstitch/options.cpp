@@ -111,6 +111,12 @@ void addPlan(CLI::App &verb, PlanOptions &options, bool emit) {
                   "use this plan, as --emit plan=FILE prints it")
       ->type_name("FILE")
       ->group("Compiler");
+  verb.add_option("--libraries", options.libraries,
+                  "auto leaves products and convolutions to libraries; none "
+                  "makes kernels of them, slow ones")
+      ->check(oneOf({"auto", "none"}))
+      ->type_name("NAME")
+      ->group("Compiler");
   if (emit)
     addList(verb, "--emit", options.emit,
             "write a stage: graph, primitives, plan, schedule, stages, llvm, "

@@ -32,6 +32,7 @@ struct ModelOptions {
 struct PlanOptions {
   std::optional<std::string> explorer; // nothing: the default
   std::string plan;                    // file
+  std::string libraries = "auto";
   std::vector<std::string> emit;       // STAGE=FILE
 };
 

@@ -69,6 +69,9 @@ Status refuseCompilerOptions(const RunVerb &options, const Program &program) {
   if (!options.plan.plan.empty())
     return Error::refused("--plan", "'" + file + "' is compiled already",
                           wayOut);
+  if (options.plan.libraries != "auto")
+    return Error::refused("--libraries", "'" + file + "' is compiled already",
+                          wayOut);
   if (!options.model.dims.empty())
     return Error::refused("--dim",
                           "'" + file + "' was compiled for fixed shapes: " +

@@ -3,57 +3,10 @@
 // Exporters write every epsilon and every scale as a tensor. A tensor whose elements are all equal is one scalar, whatever
 // its shape: as an operation of the body it costs nothing, as an operand it would be an argument and a load of every kernel.
 #include "compiler/graph/passes/passes.h"
-
-#include "runtime/program/float16.h"
-
-#include <cstring>
+#include "compiler/graph/uniform_constant.h"
 
 namespace lockstitch {
 namespace {
-
-/// The scalar that all elements of a constant are, if they are.
-std::optional<ScalarConstant> uniformValue(const Value &value) {
-  if (value.kind != Value::Kind::Constant || value.type.elements() == 0)
-    return std::nullopt;
-  size_t size = byteSize(value.type.element);
-  const std::byte *data = value.constant.data;
-  // Equal to its own tail: one pass, and weights differ within a few bytes.
-  if (value.constant.bytes > size &&
-      std::memcmp(data, data + size, value.constant.bytes - size) != 0)
-    return std::nullopt;
-  auto load = [&](auto zero) {
-    std::memcpy(&zero, data, sizeof zero);
-    return zero;
-  };
-  switch (value.type.element) {
-  case ElementType::Bool:
-    return ScalarConstant::fromInt(load(uint8_t()) != 0);
-  case ElementType::I8:
-    return ScalarConstant::fromInt(load(int8_t()));
-  case ElementType::U8:
-    return ScalarConstant::fromInt(load(uint8_t()));
-  case ElementType::I16:
-    return ScalarConstant::fromInt(load(int16_t()));
-  case ElementType::U16:
-    return ScalarConstant::fromInt(load(uint16_t()));
-  case ElementType::I32:
-    return ScalarConstant::fromInt(load(int32_t()));
-  case ElementType::U32:
-    return ScalarConstant::fromInt(load(uint32_t()));
-  case ElementType::I64:
-  case ElementType::U64:
-    return ScalarConstant::fromInt(load(int64_t()));
-  case ElementType::F16:
-    return ScalarConstant::fromDouble(halfToFloat(load(uint16_t())));
-  case ElementType::BF16:
-    return ScalarConstant::fromDouble(bfloat16ToFloat(load(uint16_t())));
-  case ElementType::F32:
-    return ScalarConstant::fromDouble(load(float()));
-  case ElementType::F64:
-    return ScalarConstant::fromDouble(load(double()));
-  }
-  return std::nullopt;
-}
 
 class Rewriter {
 public:

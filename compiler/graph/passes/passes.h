@@ -4,6 +4,8 @@
 
 #include "compiler/graph/primitive_graph.h"
 
+#include <functional>
+
 namespace lockstitch {
 
 /// Reads of constants whose elements are all equal become constants of the body.
@@ -19,7 +21,13 @@ void absorbViews(PrimitiveGraph &graph);
 /// Drops what no output needs and renumbers values and primitives in topological order.
 void eliminateDead(PrimitiveGraph &graph);
 
-/// All of the above, then computes the storage roots.
+/// Library calls that `isTaken` denies become reductions: slow, and right. After the clean-up, which absorbs views into them.
+/// Only bare calls are known here; one that comes with an addend stays as it is.
+void lowerLibraryCalls(
+    PrimitiveGraph &graph,
+    const std::function<bool(const LibraryCall &)> &isTaken);
+
+/// All of the above but the last, then computes the storage roots.
 void cleanUp(PrimitiveGraph &graph);
 
 } // namespace lockstitch

@@ -56,6 +56,26 @@ TEST(EvaluateScalar, IntegersNeverTrap) {
   EXPECT_EQ(apply(Op::Not, T::U8, {0}), 255);
 }
 
+TEST(EvaluateScalar, LongIntegersAreRoundedToNarrowFloatsOnce) {
+  auto toBf16 = [](ElementType from, int64_t value) {
+    Primitive primitive;
+    ScalarBuilder b(primitive.body);
+    primitive.body.results = {b.cast(b.constantInt(from, value), T::BF16)};
+    HostTensor result{{T::BF16, {}}, {}};
+    auto bytes = evaluatePrimitive(primitive, result.type, {});
+    EXPECT_TRUE(bytes.ok());
+    result.bytes = *bytes;
+    return valuesOf(result)[0];
+  };
+  // One more than half a step above 2^60; as a double it would be the half.
+  int64_t value = (1ll << 60) + (1ll << 52) + 1;
+  EXPECT_EQ(toBf16(T::I64, value), std::ldexp(129.0, 53));
+  EXPECT_EQ(toBf16(T::I64, -value), -std::ldexp(129.0, 53));
+  EXPECT_EQ(toBf16(T::I64, value - 1), std::ldexp(128.0, 53)); // ties to even
+  EXPECT_EQ(toBf16(T::U64, INT64_MIN), std::ldexp(1.0, 63));
+  EXPECT_EQ(toBf16(T::I64, INT64_MIN), -std::ldexp(1.0, 63));
+}
+
 TEST(EvaluateScalar, FloatsAtTheirEdges) {
   EXPECT_TRUE(std::isnan(apply(Op::Max, T::F32, {NAN, 1})));
   EXPECT_TRUE(std::isnan(apply(Op::Min, T::F32, {1, NAN})));

@@ -1,5 +1,5 @@
 // Random graphs through the whole compiler, executed on the host and on the simulator, against the reference
-// evaluator: stitched and with every primitive alone.
+// evaluator: stitched, with every primitive alone, and without libraries.
 #include "compiler/driver/compile.h"
 #include "compiler/graph/evaluate.h"
 #include "runtime/session/session.h"
@@ -102,10 +102,17 @@ void check(uint32_t first, uint32_t last, DeviceKind device,
     std::vector<HostTensor> inputs = randomInputs(graph, seed);
     auto want = evaluateGraph(graph, inputs);
     ASSERT_TRUE(want.ok());
-    for (Explorer explorer : {Explorer::FusionStitching, Explorer::None}) {
+    struct Way {
+      Explorer explorer;
+      bool libraryCalls;
+    };
+    for (Way way : {Way{Explorer::FusionStitching, true},
+                    Way{Explorer::None, true},
+                    Way{Explorer::FusionStitching, false}}) {
       CompileOptions options;
       options.targets = {target};
-      options.explorer = explorer;
+      options.explorer = way.explorer;
+      options.libraryCalls = way.libraryCalls;
       options.verify = true;
       auto compiled = compile(graph, options);
       ASSERT_TRUE(compiled.ok()) << compiled.error().messages[0].reason;
