@@ -131,20 +131,15 @@ struct CodeGenerator::Impl {
     return known.get();
   }
 
-  using Lowering = OwningOpRef<ModuleOp> (*)(MLIRContext *,
-                                             const StageProgram &,
-                                             const KernelSchedule &,
-                                             MachineTraits, std::string &);
+  using Lowering = llvm::function_ref<OwningOpRef<ModuleOp>()>;
 
   /// From the stage program to what the back end writes; an empty buffer means
   /// that `problem` is set.
-  llvm::SmallVector<char, 0>
-  compile(Lowering lower, const StageProgram &program,
-          const KernelSchedule &schedule, MachineTraits traits,
-          llvm::TargetMachine &machine, llvm::CodeGenFileType fileType,
-          GeneratedText &text) {
-    OwningOpRef<ModuleOp> module =
-        lower(&context, program, schedule, traits, problem);
+  llvm::SmallVector<char, 0> compile(Lowering lower,
+                                     llvm::TargetMachine &machine,
+                                     llvm::CodeGenFileType fileType,
+                                     GeneratedText &text) {
+    OwningOpRef<ModuleOp> module = lower();
     if (!module)
       return {};
     if (options.keepMlir)
@@ -261,7 +256,7 @@ Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program,
   kernel.block = {static_cast<int64_t>(schedule.threadsPerRow) *
                       schedule.rowsPerBlock,
                   1, 1};
-  kernel.sharedBytes = gpuSharedBytes(program, schedule);
+  kernel.sharedBytes = layoutShared(program, schedule).bytes;
   MachineTraits traits;
   traits.isGpu = traits.hasFma = traits.hasHalfConvert = true;
   traits.hasBfloatConvert = target.sm >= 90;
@@ -273,9 +268,17 @@ Result<GpuKernel> CodeGenerator::emitPtx(const StageProgram &program,
                       "+ptx" + std::to_string(ptx));
     if (!machine)
       return;
-    auto text =
-        impl->compile(codegen::lowerToGpu, program, schedule, traits, *machine,
-                      llvm::CodeGenFileType::AssemblyFile, kernel.text);
+    if (std::optional<std::string> wrong = checkTiles(program, schedule))
+      return impl->report(*wrong);
+    auto lower = [&] {
+      return codegen::lowerToGpu(&impl->context, program, schedule,
+                                 impl->options.syncs
+                                     ? *impl->options.syncs
+                                     : placeSyncs(program, schedule),
+                                 traits, impl->problem);
+    };
+    auto text = impl->compile(lower, *machine,
+                              llvm::CodeGenFileType::AssemblyFile, kernel.text);
     kernel.ptx.assign(text.begin(), text.end());
   });
   if (!status.ok())
@@ -294,7 +297,7 @@ Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program,
                                                  const HostTarget &target) {
   HostObject object;
   object.symbol = program.name;
-  object.scratchBytes = hostScratchBytes(program);
+  object.scratchBytes = hostScratchBytes(program, schedule);
   MachineTraits traits;
   traits.hasFma = target.hasFma;
   traits.hasHalfConvert = llvm::is_contained(target.requiredFeatures, "f16c");
@@ -304,11 +307,14 @@ Result<HostObject> CodeGenerator::emitHostObject(const StageProgram &program,
         impl->machine("x86_64-unknown-linux-gnu", target.cpu, target.features);
     if (!machine)
       return;
-    if (std::optional<std::string> wrong = codegen::checkSlots(program))
+    if (std::optional<std::string> wrong = checkTiles(program, schedule))
       return impl->report(*wrong);
-    auto bytes =
-        impl->compile(codegen::lowerToHost, program, schedule, traits, *machine,
-                      llvm::CodeGenFileType::ObjectFile, object.text);
+    auto lower = [&] {
+      return codegen::lowerToHost(&impl->context, program, schedule, traits,
+                                  impl->problem);
+    };
+    auto bytes = impl->compile(lower, *machine,
+                               llvm::CodeGenFileType::ObjectFile, object.text);
     auto *first = reinterpret_cast<const std::byte *>(bytes.data());
     object.object.assign(first, first + bytes.size());
   });

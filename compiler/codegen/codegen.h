@@ -16,12 +16,13 @@
 #ifndef LOCKSTITCH_COMPILER_CODEGEN_CODEGEN_H
 #define LOCKSTITCH_COMPILER_CODEGEN_CODEGEN_H
 
-#include "compiler/schedule/stage_program.h"
+#include "compiler/schedule/place_syncs.h"
 #include "runtime/program/status.h"
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ struct CodegenOptions {
   bool keepMlir = false; // fill GeneratedText::mlir
   bool keepLlvm = false; // fill GeneratedText::llvm
   bool verify = false;   // run the MLIR and LLVM verifiers; tests do
+  /// GPU: what to do instead of what placeSyncs() says; tests leave a sync out
+  /// with this.
+  std::optional<std::vector<SyncPoint>> syncs = std::nullopt;
 };
 
 /// Intermediate texts of one kernel, for `--emit`.
@@ -107,16 +111,6 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
-
-/// Shared memory that the GPU code of `program` addresses under `schedule`, in
-/// bytes: per row of a block the slots of the tiles (each rounded up to 16
-/// bytes; none when the columns are unrolled), then the partial results of
-/// reductions.
-int64_t gpuSharedBytes(const StageProgram &program,
-                       const KernelSchedule &schedule);
-/// Scratch memory of one call of the host code, in bytes: the slots of the
-/// tiles, each rounded up to 64 bytes.
-int64_t hostScratchBytes(const StageProgram &program);
 
 /// One PTX module holding every kernel of `modules` (texts from emitPtx for one
 /// target; symbols distinct), in order.

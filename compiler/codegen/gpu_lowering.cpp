@@ -9,9 +9,9 @@
 //     warp (shuffles) -> warps (shared memory, one barrier per stage, shuffles)
 //     finish                          by all threads alike; stores by lane 0
 //
-// Unrolled, the steps are straight code and a tile is a value per step;
-// otherwise tiles lie in shared memory, where a thread only ever touches the
-// columns that it owns, so that no barrier is needed for them.
+// Unrolled, the steps are straight code and a tile in registers is a value per
+// step. Where lanes wait for each other is decided by
+// compiler/schedule/place_syncs.h, where tiles live by the schedule.
 //
 // Barriers: only between stages, at the top level, never under a condition.
 // Rows past the end compute row rows-1 again and store nothing, so that every
@@ -27,12 +27,13 @@ namespace {
 class GpuLowering : public BodyContext {
 public:
   GpuLowering(ValueBuilder &v, const StageProgram &program,
-              const KernelSchedule &schedule)
-      : v(v), program(program), schedule(schedule),
+              const KernelSchedule &schedule,
+              const std::vector<SyncPoint> &syncs)
+      : v(v), program(program), schedule(schedule), syncs(syncs),
         emitter(v, program, needsWideIndex(program, schedule) ? 64 : 32),
         vectorWidth(std::max(schedule.vectorWidth, 1u)),
         threads(schedule.threadsPerRow), rows(schedule.rowsPerBlock),
-        slots(layoutSlots(program, 16)) {}
+        layout(layoutShared(program, schedule)) {}
 
   void run(LLVM::LLVMFuncOp function, Value sharedMemory) {
     Block *entry = &function.getBody().front();
@@ -44,20 +45,20 @@ public:
       return;
     }
     mapThreads();
-    for (const Stage &stage : program.stages)
-      emitStage(stage);
+    for (unsigned number = 0; number < program.stages.size(); ++number)
+      emitStage(program.stages[number], number);
     LLVM::ReturnOp::create(v.b, ValueRange{});
   }
 
   // BodyContext
   Value loadTile(uint32_t tile) override {
-    if (schedule.unrollColumns)
+    if (isInRegisters(tile))
       return tileValues[{tile, step}];
     return emitter.loadMemory(tilePointer(tile), program.tiles[tile].type,
                               vectorWidth, tileAlignment(tile));
   }
   void storeTile(uint32_t tile, Value value) override {
-    if (schedule.unrollColumns)
+    if (isInRegisters(tile))
       tileValues[{tile, step}] = value;
     else
       emitter.storeMemory(value, tilePointer(tile), program.tiles[tile].type,
@@ -110,10 +111,13 @@ private:
 
   // Tiles
 
+  bool isInRegisters(uint32_t tile) const {
+    return schedule.tiles[tile] == TileSpace::Register;
+  }
   Value tilePointer(uint32_t tile) {
     const StageTile &info = program.tiles[tile];
     Value start = emitter.offsetPointer(rows > 1 ? tileBase : shared,
-                                        slots.offsets[info.slot]);
+                                        layout.slots.offsets[info.slot]);
     return emitter.gep(start, v.memoryType(info.type), emitter.column());
   }
   int64_t tileAlignment(uint32_t tile) {
@@ -123,18 +127,18 @@ private:
 
   // Columns
 
-  void emitStage(const Stage &stage) {
+  void emitStage(const Stage &stage, unsigned number) {
+    syncAt(number, SyncPlace::Body);
     int64_t chunks = stage.columns / vectorWidth;
     int64_t full = chunks / threads, partial = chunks % threads;
     Accumulators accumulators;
     for (const StageReduction &fold : stage.reductions)
       accumulators.push_back(emitter.initial(fold, vectorWidth));
     emitter.startColumns(stage, vectorWidth);
-    if (!schedule.unrollColumns && rows > 1 && !program.tiles.empty() &&
-        !tileBase)
-      tileBase =
-          emitter.gep(shared, v.i(8),
-                      v.mul(rowInBlock, v.k(rowInBlock, slots.bytes), true));
+    if (layout.slots.bytes > 0 && rows > 1 && !tileBase)
+      tileBase = emitter.gep(
+          shared, v.i(8),
+          v.mul(rowInBlock, v.k(rowInBlock, layout.slots.bytes), true));
     if (schedule.unrollColumns || full <= 1)
       for (step = 0; step < full; ++step)
         accumulators = emitStep(stage, accumulators);
@@ -143,7 +147,7 @@ private:
     step = full;
     if (partial)
       accumulators = emitPartialStep(stage, partial, accumulators);
-    foldAcrossLanes(stage, accumulators);
+    foldAcrossLanes(stage, number, accumulators);
     Value outside = storeCondition;
     if (threads > 1) {
       Value first = v.compare(IntCompare::eq, lane, v.k(lane, 0));
@@ -197,11 +201,10 @@ private:
   Accumulators emitPartialStep(const Stage &stage, int64_t partial,
                                const Accumulators &accumulators) {
     SmallVector<uint32_t> stored;
-    if (schedule.unrollColumns)
-      for (const StageOp &op : stage.body.ops)
-        if (op.opcode == StageOpcode::TileStore &&
-            !llvm::is_contained(stored, op.tile))
-          stored.push_back(op.tile);
+    for (const StageOp &op : stage.body.ops)
+      if (op.opcode == StageOpcode::TileStore && isInRegisters(op.tile) &&
+          !llvm::is_contained(stored, op.tile))
+        stored.push_back(op.tile);
     SmallVector<Value> otherwise = flatten(accumulators);
     size_t numAccumulators = otherwise.size();
     for (uint32_t tile : stored)
@@ -238,18 +241,36 @@ private:
 
   // Folds across lanes
 
-  void foldAcrossLanes(const Stage &stage, Accumulators accumulators) {
+  const SyncPoint *syncOf(unsigned stage, SyncPlace place) const {
+    for (const SyncPoint &point : syncs)
+      if (point.stage == stage && point.place == place)
+        return &point;
+    return nullptr;
+  }
+  void syncAt(unsigned stage, SyncPlace place) {
+    if (syncOf(stage, place))
+      NVVM::Barrier0Op::create(v.b);
+  }
+
+  void foldAcrossLanes(const Stage &stage, unsigned number,
+                       Accumulators accumulators) {
     if (stage.reductions.empty())
       return;
-    for (auto [fold, values] : llvm::zip(stage.reductions, accumulators)) {
+    for (auto [fold, values] : llvm::zip(stage.reductions, accumulators))
       values = emitter.foldLanes(fold, values);
-      values = foldByShuffles(fold, values, std::min(threads, 32u));
-    }
+    exchange(stage, number, SyncPlace::Exchange, accumulators);
     if (threads > 32)
-      foldWarps(stage, accumulators);
+      foldWarps(stage, number, accumulators);
     for (auto [fold, values] : llvm::zip(stage.reductions, accumulators))
       for (auto [id, type, value] : llvm::zip(fold.results, fold.types, values))
         emitter.setValue(id, {value, type, 0});
+  }
+
+  void exchange(const Stage &stage, unsigned number, SyncPlace place,
+                Accumulators &accumulators) {
+    if (const SyncPoint *point = syncOf(number, place))
+      for (auto [fold, values] : llvm::zip(stage.reductions, accumulators))
+        values = foldByShuffles(fold, values, point->lanes);
   }
 
   /// Combines `lanes` neighbouring lanes; all of them get the result.
@@ -342,62 +363,56 @@ private:
   }
 
   /// The warps of a row that is a whole block: each leaves its partial result
-  /// in shared memory, then every warp combines all of them. Every reduction
-  /// has its own place, so that one barrier per stage is enough.
-  void foldWarps(const Stage &stage, Accumulators &accumulators) {
+  /// in shared memory, then every warp combines all of them.
+  void foldWarps(const Stage &stage, unsigned number,
+                 Accumulators &accumulators) {
     unsigned warps = threads / 32;
-    if (partialOffset < 0)
-      partialOffset = schedule.unrollColumns ? 0 : rows * slots.bytes;
     Value inWarp = v.andI(lane, v.k(lane, 31)),
           warp = v.shrU(lane, v.k(lane, 5));
     struct Place {
-      Value base;
-      ElementType type;
+      const PartialPlace *partial;
+      Value base, *value;
     };
-    SmallVector<SmallVector<Place>> places;
-    for (const StageReduction &fold : stage.reductions) {
-      places.emplace_back();
-      for (ElementType type : fold.types) {
-        places.back().push_back(
-            {emitter.offsetPointer(shared, partialOffset), type});
-        partialOffset += partialBytes(type, warps);
-      }
-    }
+    SmallVector<Place> places;
+    for (const PartialPlace &partial : layout.partials)
+      if (partial.stage == number)
+        places.push_back({&partial,
+                          emitter.offsetPointer(shared, partial.offset),
+                          &accumulators[partial.fold][partial.accumulator]});
+    auto pointer = [&](const Place &place, Value index) {
+      return emitter.gep(place.base, v.memoryType(place.partial->type), index);
+    };
     Value isFirst = v.compare(IntCompare::eq, inWarp, v.k(inWarp, 0));
+    syncAt(number, SyncPlace::StorePartials);
     auto branch = scf::IfOp::create(v.b, isFirst, /*withElseRegion=*/false);
     {
       OpBuilder::InsertionGuard guard(v.b);
       v.b.setInsertionPointToStart(branch.thenBlock());
-      for (auto [values, where] : llvm::zip(accumulators, places))
-        for (auto [value, place] : llvm::zip(values, where))
-          emitter.storeMemory(
-              value, emitter.gep(place.base, v.memoryType(place.type), warp),
-              place.type, byteSize(place.type));
+      for (const Place &place : places)
+        emitter.storeMemory(*place.value, pointer(place, warp),
+                            place.partial->type, byteSize(place.partial->type));
     }
-    NVVM::Barrier0Op::create(v.b);
+    syncAt(number, SyncPlace::LoadPartials);
     Value source = v.andI(inWarp, v.k(inWarp, warps - 1));
-    for (auto [fold, values, where] :
-         llvm::zip(stage.reductions, accumulators, places)) {
-      for (auto [value, place] : llvm::zip(values, where))
-        value = emitter.loadMemory(
-            emitter.gep(place.base, v.memoryType(place.type), source),
-            place.type, 1, byteSize(place.type));
-      values = foldByShuffles(fold, values, warps);
-    }
+    for (const Place &place : places)
+      *place.value =
+          emitter.loadMemory(pointer(place, source), place.partial->type, 1,
+                             byteSize(place.partial->type));
+    exchange(stage, number, SyncPlace::Combine, accumulators);
   }
 
   ValueBuilder &v;
   const StageProgram &program;
   const KernelSchedule &schedule;
+  const std::vector<SyncPoint> &syncs;
   BodyEmitter emitter;
   const unsigned vectorWidth, threads, rows;
-  const SlotLayout slots;
+  const SharedLayout layout;
 
   Value shared, lane, rowInBlock, laneColumn, tileBase, memberMask;
   Value rowExists;      // null: every row of the grid does
   Value storeCondition; // null: always
   int64_t step = 0;
-  int64_t partialOffset = -1; // of the next partial results
   llvm::DenseMap<std::pair<uint32_t, int64_t>, Value> tileValues;
 };
 
@@ -420,7 +435,26 @@ std::string checkSchedule(const StageProgram &program,
     if (stage.columns % std::max(schedule.vectorWidth, 1u))
       return "vectors of " + std::to_string(schedule.vectorWidth) +
              " do not divide " + std::to_string(stage.columns) + " columns";
-  return checkSlots(program).value_or("");
+  for (TileSpace space : schedule.tiles)
+    if (space == TileSpace::Register && !schedule.unrollColumns)
+      return "a tile in registers needs its columns unrolled";
+  return "";
+}
+
+std::string checkSyncs(const std::vector<SyncPoint> &syncs) {
+  for (const SyncPoint &point : syncs) {
+    std::string where = "stage " + std::to_string(point.stage) + ", " +
+                        std::string(name(point.place)) + ": ";
+    if (point.level != SyncLevel::Warp && point.level != SyncLevel::Block)
+      return where + "a sync of level " + std::string(name(point.level)) +
+             " has no lowering: a row stays within its block";
+    bool isExchange =
+        point.place == SyncPlace::Exchange || point.place == SyncPlace::Combine;
+    if (isExchange != (point.level == SyncLevel::Warp))
+      return where + "a sync of level " + std::string(name(point.level)) +
+             " does not belong there";
+  }
+  return "";
 }
 
 } // namespace
@@ -428,8 +462,11 @@ std::string checkSchedule(const StageProgram &program,
 OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context,
                                  const StageProgram &program,
                                  const KernelSchedule &schedule,
+                                 const std::vector<SyncPoint> &syncs,
                                  MachineTraits traits, std::string &problem) {
   problem = checkSchedule(program, schedule);
+  if (problem.empty())
+    problem = checkSyncs(syncs);
   if (!problem.empty())
     return {};
   ValueBuilder v(context, UnknownLoc::get(context), traits);
@@ -458,7 +495,7 @@ OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context,
   }
   Block *entry = &function.getBody().front();
   Value shared;
-  if (gpuSharedBytes(program, schedule) > 0) {
+  if (layoutShared(program, schedule).bytes > 0) {
     OpBuilder::InsertionGuard guard(v.b);
     v.b.setInsertionPointToStart(module->getBody());
     auto array = LLVM::LLVMArrayType::get(v.i(8), 0);
@@ -471,7 +508,7 @@ OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context,
   }
   v.startFunction(entry);
   v.b.setInsertionPointToEnd(entry);
-  GpuLowering lowering(v, program, schedule);
+  GpuLowering lowering(v, program, schedule, syncs);
   lowering.run(function, shared);
   problem = lowering.body().problem;
   return problem.empty() ? std::move(module) : OwningOpRef<ModuleOp>();

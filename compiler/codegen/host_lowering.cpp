@@ -18,15 +18,14 @@ using namespace mlir;
 namespace lockstitch::codegen {
 namespace {
 
-constexpr int64_t kScratchAlignment = 64;
-
 class HostLowering : public BodyContext {
 public:
   HostLowering(ValueBuilder &v, const StageProgram &program,
-               unsigned vectorWidth)
+               const KernelSchedule &schedule)
       : v(v), program(program), emitter(v, program, 64),
-        vectorWidth(vectorWidth),
-        slots(layoutSlots(program, kScratchAlignment)) {}
+        vectorWidth(std::max(schedule.vectorWidth, 1u)),
+        slots(layoutSlots(program, schedule, TileSpace::Scratch,
+                          kScratchAlignment)) {}
 
   void run(LLVM::LLVMFuncOp function) {
     Block *entry = &function.getBody().front();
@@ -155,7 +154,7 @@ OwningOpRef<ModuleOp> lowerToHost(MLIRContext *context,
   Type pointer = LLVM::LLVMPointerType::get(context), i64 = v.i(64);
   auto function =
       makeKernelFunction(v, *module, program, {pointer, i64, i64, pointer});
-  HostLowering lowering(v, program, std::max(schedule.vectorWidth, 1u));
+  HostLowering lowering(v, program, schedule);
   lowering.run(function);
   problem = lowering.body().problem;
   return problem.empty() ? std::move(module) : OwningOpRef<ModuleOp>();

@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/value_builder.h"
+#include "compiler/schedule/place_syncs.h"
 
 namespace lockstitch::codegen {
 
@@ -12,12 +13,12 @@ namespace lockstitch::codegen {
 inline constexpr llvm::StringLiteral kSharedSymbol = "lockstitch_shared";
 
 /// Builds `program` as an llvm.func in a module of its own. On failure the
-/// module is null and `problem` says why.
-mlir::OwningOpRef<mlir::ModuleOp> lowerToGpu(mlir::MLIRContext *context,
-                                             const StageProgram &program,
-                                             const KernelSchedule &schedule,
-                                             MachineTraits traits,
-                                             std::string &problem);
+/// module is null and `problem` says why. On a GPU the lanes wait for each
+/// other where `syncs` says, and nowhere else.
+mlir::OwningOpRef<mlir::ModuleOp>
+lowerToGpu(mlir::MLIRContext *context, const StageProgram &program,
+           const KernelSchedule &schedule, const std::vector<SyncPoint> &syncs,
+           MachineTraits traits, std::string &problem);
 mlir::OwningOpRef<mlir::ModuleOp> lowerToHost(mlir::MLIRContext *context,
                                               const StageProgram &program,
                                               const KernelSchedule &schedule,
@@ -40,21 +41,6 @@ std::unique_ptr<llvm::Module> translateToLlvm(mlir::ModuleOp module,
                                               llvm::LLVMContext &context,
                                               llvm::TargetMachine &machine);
 void optimise(llvm::Module &module, llvm::TargetMachine &machine);
-
-/// Where the shared memory or the scratch row of each slot begins, and the size
-/// of all.
-struct SlotLayout {
-  std::vector<int64_t> offsets; // of each slot
-  int64_t bytes = 0;
-};
-SlotLayout layoutSlots(const StageProgram &program, int64_t alignment);
-/// Bytes of the partial results of one accumulator of `type`: one per warp,
-/// rounded up to 16.
-int64_t partialBytes(ElementType type, unsigned warps);
-/// Tiles may share a slot only when their elements have one size: else a lane's
-/// columns of one tile would be another lane's of the other. Says what is
-/// wrong, or nothing.
-std::optional<std::string> checkSlots(const StageProgram &program);
 
 } // namespace lockstitch::codegen
 

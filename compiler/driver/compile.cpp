@@ -13,6 +13,7 @@
 #include "compiler/driver/program_builder.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"
+#include "compiler/schedule/place_syncs.h"
 #include "cost_model/device.h"
 #include "cost_model/estimate.h"
 
@@ -132,7 +133,7 @@ private:
         return status;
     }
     if (first)
-      emitTexts(kernels);
+      emitTexts(kernels, target.scheduleTarget().isGpu);
 
     TargetProgram program;
     TargetReport report;
@@ -212,7 +213,7 @@ private:
     return {};
   }
 
-  void emitTexts(const KernelSet &kernels) {
+  void emitTexts(const KernelSet &kernels, bool isGpu) {
     if (options.emit.count("schedule")) {
       std::string &text = compilation.emitted["schedule"];
       for (const DistinctKernel &kernel : kernels.kernels())
@@ -222,6 +223,15 @@ private:
       std::string &text = compilation.emitted["stages"];
       for (const DistinctKernel &kernel : kernels.kernels())
         text += toString(kernel.program);
+    }
+    if (options.emit.count("syncs")) {
+      std::string &text = compilation.emitted["syncs"];
+      for (const DistinctKernel &kernel : kernels.kernels())
+        text += isGpu
+                    ? syncsToString(kernel.program, kernel.schedule,
+                                    placeSyncs(kernel.program, kernel.schedule))
+                    : "syncs of " + kernel.program.name +
+                          ": none, one thread takes a row\n";
     }
   }
 

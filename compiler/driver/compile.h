@@ -18,12 +18,12 @@ namespace lockstitch {
 /// The stages whose output can be kept (`--emit`).
 ///   graph       the primitive graph as imported        primitives  after clean-up: what the planner sees
 ///   plan        which primitives become one kernel     schedule    the mapping of every kernel
-///   stages      the stage program of every kernel      llvm        LLVM IR
-///   ptx         one module (sm_* targets)              cubin       assembled (needs ptxas)
-///   object      the shared object (host targets)
+///   stages      the stage program of every kernel      syncs       where its lanes wait for each other, and why
+///   llvm        LLVM IR                                ptx         one module (sm_* targets)
+///   cubin       assembled (needs ptxas)                object      the shared object (host targets)
 inline constexpr const char *kEmitStages[] = {
-    "graph", "primitives", "plan",  "schedule", "stages",
-    "llvm",  "ptx",        "cubin", "object"};
+    "graph", "primitives", "plan", "schedule", "stages",
+    "syncs", "llvm",       "ptx",  "cubin",    "object"};
 
 struct CompileOptions {
   /// "host", "x86-64-v2/3/4", "sm_70" ... "sm_120"; one TargetProgram each, in this order.

@@ -12,6 +12,8 @@
 // Host: vectors as wide as the CPU's; tasks of at least 16 Ki elements.
 #include "compiler/schedule/choose_schedule.h"
 
+#include "compiler/schedule/memory_layout.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -78,25 +80,6 @@ AccessSummary summarize(const StageProgram &program, unsigned width) {
   return summary;
 }
 
-int64_t alignUp(int64_t value, int64_t to) {
-  return (value + to - 1) / to * to;
-}
-
-int64_t tileBytesPerRow(const StageProgram &program) {
-  std::vector<int64_t> slots;
-  for (const StageTile &tile : program.tiles) {
-    if (tile.slot >= slots.size())
-      slots.resize(tile.slot + 1, 0);
-    slots[tile.slot] = std::max(
-        slots[tile.slot],
-        alignUp(tile.columns * static_cast<int64_t>(byteSize(tile.type)), 16));
-  }
-  int64_t bytes = 0;
-  for (int64_t slot : slots)
-    bytes += slot;
-  return bytes;
-}
-
 bool needsWideIndex(const StageProgram &program) {
   constexpr int64_t limit = (1ll << 31) - 1;
   if (program.rows > limit)
@@ -114,17 +97,6 @@ bool hasReductions(const StageProgram &program) {
   return std::any_of(
       program.stages.begin(), program.stages.end(),
       [](const Stage &stage) { return !stage.reductions.empty(); });
-}
-
-int64_t partialBytes(const StageProgram &program, int64_t warps) {
-  int64_t bytes = 0;
-  for (const Stage &stage : program.stages)
-    for (const StageReduction &fold : stage.reductions)
-      for (ElementType type : fold.types)
-        bytes += alignUp(
-            warps * static_cast<int64_t>(std::max<size_t>(byteSize(type), 4)),
-            16);
-  return bytes;
 }
 
 std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
@@ -148,6 +120,7 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
     schedule.threadsPerRow = 1;
     schedule.rowsPerBlock = static_cast<unsigned>(
         std::clamp<int64_t>(std::bit_ceil<uint64_t>(rows), 32, 256));
+    placeTiles(program, true, schedule);
     return finish();
   }
 
@@ -194,10 +167,8 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
     schedule.rowsPerBlock /= 2;
   int64_t chunksPerThread = (chunks + threads - 1) / threads;
   schedule.unrollColumns = chunksPerThread <= kMaxUnrolledChunks;
-  if (threads > 32)
-    schedule.sharedBytes += partialBytes(program, threads / 32);
-  if (!schedule.unrollColumns)
-    schedule.sharedBytes += tileBytesPerRow(program) * schedule.rowsPerBlock;
+  placeTiles(program, true, schedule);
+  schedule.sharedBytes = layoutShared(program, schedule).bytes;
   if (schedule.sharedBytes > target.sharedBytesPerBlock)
     return Refusal{false, "a block would need " +
                               std::to_string(schedule.sharedBytes) +
@@ -227,6 +198,7 @@ KernelSchedule chooseHost(const StageProgram &program,
   schedule.rowsPerTask =
       std::clamp<int64_t>(kElementsPerTask / std::max<int64_t>(total, 1), 1,
                           std::max<int64_t>(program.rows, 1));
+  placeTiles(program, false, schedule);
   return schedule;
 }
 

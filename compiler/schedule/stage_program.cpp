@@ -382,17 +382,6 @@ std::string toString(const StageProgram &program) {
   return Printer(program).run();
 }
 
-std::string toString(const KernelSchedule &schedule) {
-  std::ostringstream out;
-  out << "vector " << schedule.vectorWidth << " threads_per_row "
-      << schedule.threadsPerRow << " rows_per_block " << schedule.rowsPerBlock
-      << " grid " << schedule.gridX << " shared " << schedule.sharedBytes
-      << (schedule.unrollColumns ? " unrolled" : " looped")
-      << (schedule.wideIndex ? " wide" : "") << " rows_per_task "
-      << schedule.rowsPerTask;
-  return out.str();
-}
-
 std::optional<std::string> verify(const StageProgram &program) {
   return Verifier(program).run();
 }

@@ -17,6 +17,7 @@
 #define LOCKSTITCH_COMPILER_SCHEDULE_STAGE_PROGRAM_H
 
 #include "compiler/graph/primitive_graph.h"
+#include "compiler/schedule/kernel_schedule.h"
 
 #include <string>
 #include <vector>
@@ -140,28 +141,6 @@ struct StageProgram {
   IndexRanges ranges(int64_t columns) const;
 };
 
-/// How a kernel runs on one target. Chosen by compiler/schedule; codegen follows it and decides nothing.
-struct KernelSchedule {
-  unsigned vectorWidth =
-      1; // elements of one lane per step; divides the columns of every stage on a GPU (on the host a
-         // scalar loop handles the rest)
-  // GPU
-  unsigned threadsPerRow =
-      1; // power of two. <= 32: lanes of one warp, combined by shuffles; > 32: the whole block is one
-         // row, combined by shuffles and shared memory
-  unsigned rowsPerBlock =
-      1; // blockDim.x = threadsPerRow * rowsPerBlock; rows past the end are clamped, their stores dropped
-  bool unrollColumns =
-      true; // every loop over columns is unrolled: tiles live in registers
-  int64_t sharedBytes =
-      0; // static need: tiles (if not unrolled) and partial results
-  bool wideIndex = false; // 64-bit indices: some offset may exceed 2^31
-  int64_t gridX = 1;
-  // Host
-  int64_t rowsPerTask = 1; // floor on the rows that one task takes
-  bool operator==(const KernelSchedule &) const = default;
-};
-
 /// How one access of a body walks through memory as the column advances by one within an aligned group of `width` columns.
 enum class AccessKind : uint8_t { Uniform, Contiguous, Strided };
 struct Access {
@@ -181,7 +160,6 @@ bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard,
 
 /// The program as text: what `--emit stages` prints.
 std::string toString(const StageProgram &program);
-std::string toString(const KernelSchedule &schedule);
 
 /// Checks single definition, dominance, ranges of offsets within their arguments; returns what is wrong, or nothing.
 std::optional<std::string> verify(const StageProgram &program);

@@ -152,7 +152,7 @@ class Plans(CommandTest):
 
 class Emitting(CommandTest):
     def test_every_stage_alone_on_standard_output(self):
-        for stage in ["graph", "primitives", "plan", "schedule", "stages", "llvm", "ptx", "object"]:
+        for stage in ["graph", "primitives", "plan", "schedule", "stages", "syncs", "llvm", "ptx", "object"]:
             for verb in [("compile",), ("run", "--random", "1")]:
                 with self.subTest(stage=stage, verb=verb[0]):
                     done = subprocess.run([PROGRAM, verb[0], self.softmax(), *verb[1:], "--emit", f"{stage}=-"], capture_output=True)

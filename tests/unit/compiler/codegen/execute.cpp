@@ -73,8 +73,9 @@ using KernelFunction = void (*)(void *const *, int64_t, int64_t, void *);
 
 } // namespace
 
-void runOnHost(const StageProgram &program, const KernelSchedule &schedule,
+void runOnHost(const StageProgram &program, KernelSchedule schedule,
                std::vector<Bytes> &buffers, const HostTarget &target) {
+  placeTiles(program, /*isGpu=*/false, schedule);
   Result<HostObject> object =
       generator().emitHostObject(program, schedule, target);
   ASSERT_TRUE(object.ok()) << object.error().messages[0].reason;

@@ -21,8 +21,9 @@ std::vector<Bytes> makeBuffers(const StageProgram &program, uint32_t seed = 1);
 
 /// Compiles `program` for `target`, links it, loads it, and runs all rows in
 /// two calls. Every buffer lies at the end of a page that is followed by an
-/// inaccessible one, so that an access past the end is a crash.
-void runOnHost(const StageProgram &program, const KernelSchedule &schedule,
+/// inaccessible one, so that an access past the end is a crash. Tiles lie in
+/// scratch memory, whatever the schedule says.
+void runOnHost(const StageProgram &program, KernelSchedule schedule,
                std::vector<Bytes> &buffers,
                const HostTarget &target = hostTarget());
 

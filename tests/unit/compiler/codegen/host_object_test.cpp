@@ -18,16 +18,17 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-KernelSchedule vectors(unsigned width) {
+KernelSchedule vectors(const StageProgram &program, unsigned width) {
   KernelSchedule schedule;
   schedule.vectorWidth = width;
+  placeTiles(program, /*isGpu=*/false, schedule);
   return schedule;
 }
 
 HostObject objectOf(const StageProgram &program,
                     const HostTarget &target = hostTarget()) {
   Result<HostObject> object =
-      generator().emitHostObject(program, vectors(8), target);
+      generator().emitHostObject(program, vectors(program, 8), target);
   EXPECT_TRUE(object.ok()) << object.error().messages[0].reason;
   return object.ok() ? *object : HostObject();
 }
@@ -91,8 +92,8 @@ TEST(HostObject, TextsAreKeptOnRequest) {
   EXPECT_THAT(object.text.mlir, HasSubstr("scf.for"));
   EXPECT_THAT(object.text.llvm, HasSubstr("define void @softmax_f32_2x64"));
   CodeGenerator plain;
-  Result<HostObject> without =
-      plain.emitHostObject(softmax(2, 64), vectors(8), hostTarget());
+  Result<HostObject> without = plain.emitHostObject(
+      softmax(2, 64), vectors(softmax(2, 64), 8), hostTarget());
   ASSERT_TRUE(without.ok());
   EXPECT_TRUE(without->text.mlir.empty() && without->text.llvm.empty());
 }
@@ -109,7 +110,7 @@ TEST(HostObject, TilesOfUnequalSizeMustNotShareASlot) {
   StageProgram program = manyTiles(2, 64);
   program.tiles[1].slot = 0; // bool beside f32
   Result<HostObject> host =
-      generator().emitHostObject(program, vectors(8), hostTarget());
+      generator().emitHostObject(program, vectors(program, 8), hostTarget());
   ASSERT_FALSE(host.ok());
   EXPECT_EQ(host.error().kind, ErrorKind::Internal);
   EXPECT_THAT(host.error().messages[0].reason, HasSubstr("share slot 0"));
@@ -122,8 +123,8 @@ TEST(HostObject, WhatCannotBeEmittedIsAnError) {
   k.stage(8);
   k.store(out, col(),
           k.op(ScalarOpcode::Exp, ElementType::I32, {k.load(in, col())}));
-  Result<HostObject> host =
-      generator().emitHostObject(k.program, vectors(8), hostTarget());
+  Result<HostObject> host = generator().emitHostObject(
+      k.program, vectors(k.program, 8), hostTarget());
   ASSERT_FALSE(host.ok());
   EXPECT_EQ(host.error().kind, ErrorKind::Internal);
   EXPECT_EQ(host.error().messages[0].where, "kernel exp_of_int");
@@ -131,7 +132,8 @@ TEST(HostObject, WhatCannotBeEmittedIsAnError) {
               HasSubstr("cannot emit exp on i32"));
   // The generator is still good.
   EXPECT_TRUE(generator()
-                  .emitHostObject(softmax(2, 64), vectors(8), hostTarget())
+                  .emitHostObject(softmax(2, 64), vectors(softmax(2, 64), 8),
+                                  hostTarget())
                   .ok());
 }
 
@@ -139,13 +141,14 @@ TEST(CodeGenerator, SurvivesFatalErrorsOfLlvm) {
   CodeGenerator mine;
   HostTarget impossible;
   impossible.cpu = "i386"; // not a 64-bit CPU: LLVM ends the process
-  Result<HostObject> object =
-      mine.emitHostObject(softmax(2, 64), vectors(8), impossible);
+  Result<HostObject> object = mine.emitHostObject(
+      softmax(2, 64), vectors(softmax(2, 64), 8), impossible);
   ASSERT_FALSE(object.ok());
   EXPECT_EQ(object.error().kind, ErrorKind::Internal);
   EXPECT_THAT(object.error().messages[0].reason,
               HasSubstr("64-bit code requested"));
-  object = mine.emitHostObject(softmax(2, 64), vectors(8), hostTarget());
+  object = mine.emitHostObject(softmax(2, 64), vectors(softmax(2, 64), 8),
+                               hostTarget());
   ASSERT_TRUE(object.ok());
   EXPECT_EQ(object->object, objectOf(softmax(2, 64)).object);
 }
@@ -172,8 +175,8 @@ TEST(SharedObject, SameInputSameBytes) {
 
 TEST(SharedObject, AnotherGeneratorGivesTheSameBytes) {
   CodeGenerator other;
-  Result<HostObject> object =
-      other.emitHostObject(softmax(3, 64), vectors(8), hostTarget());
+  Result<HostObject> object = other.emitHostObject(
+      softmax(3, 64), vectors(softmax(3, 64), 8), hostTarget());
   ASSERT_TRUE(object.ok());
   EXPECT_EQ(object->object, objectOf(softmax(3, 64)).object);
 }
@@ -208,8 +211,8 @@ TEST(CodeGenerator, WorksInSeveralThreads) {
   for (int &result : good)
     threads.emplace_back([&] {
       CodeGenerator mine;
-      Result<HostObject> object =
-          mine.emitHostObject(softmax(3, 64), vectors(8), hostTarget());
+      Result<HostObject> object = mine.emitHostObject(
+          softmax(3, 64), vectors(softmax(3, 64), 8), hostTarget());
       std::vector<std::span<const std::byte>> spans;
       if (object.ok())
         spans.emplace_back(object->object);

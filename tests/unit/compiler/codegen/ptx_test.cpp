@@ -23,6 +23,7 @@ KernelSchedule gpuSchedule(const StageProgram &program, unsigned width,
   schedule.rowsPerBlock = rows;
   schedule.unrollColumns = unroll;
   schedule.gridX = (program.rows + rows - 1) / rows;
+  placeTiles(program, /*isGpu=*/true, schedule);
   return schedule;
 }
 
@@ -110,7 +111,7 @@ TEST(Ptx, SharedMemoryIsDynamic) {
   EXPECT_THAT(kernel->ptx,
               HasSubstr(".extern .shared .align 16 .b8 lockstitch_shared[];"));
   EXPECT_THAT(kernel->ptx, HasSubstr("st.shared.v4.b32"));
-  EXPECT_EQ(kernel->sharedBytes, 4096 * 4 + 2 * 4 * 4);
+  EXPECT_EQ(kernel->sharedBytes, 4096 * 4 + 2 * 4 * 4); // two sets of partials
   EXPECT_THAT(ptxOf(program, gpuSchedule(program, 4, 32, 4, true)),
               Not(HasSubstr("shared")));
 }
@@ -193,6 +194,7 @@ TEST_P(Assembly, AcceptsEverythingWithoutSpills) {
                       [](const Stage &s) { return s.columns % 4 == 0; });
       KernelSchedule schedule = plainSchedule(program, vector ? 4 : 1);
       schedule.unrollColumns = unroll;
+      placeTiles(program, /*isGpu=*/true, schedule);
       if (!unroll) {
         program.name += "_looped";
         schedule.threadsPerRow = std::min(schedule.threadsPerRow, 64u);

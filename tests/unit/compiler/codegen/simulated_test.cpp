@@ -113,6 +113,7 @@ TEST_P(Simulated, SampleKernelsAreRightAndClean) {
       schedule.gridX =
           (program.rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
       schedule.wideIndex = turn % 5 == 0;
+      placeTiles(program, /*isGpu=*/true, schedule);
       int64_t steps = longestStage(program) / (schedule.vectorWidth * threads);
       if (steps > (unroll ? 8 : 128))
         continue;
@@ -137,6 +138,7 @@ KernelSchedule onePerThread(const StageProgram &program, unsigned width) {
   schedule.threadsPerRow = 256;
   schedule.unrollColumns = false;
   schedule.gridX = program.rows;
+  placeTiles(program, /*isGpu=*/true, schedule);
   return schedule;
 }
 
@@ -227,6 +229,7 @@ TEST(SimulatedOrder, SameOrderSameBits) {
   schedule.threadsPerRow = 1;
   schedule.rowsPerBlock = 4;
   schedule.gridX = 2;
+  placeTiles(program, /*isGpu=*/true, schedule);
   std::vector<Bytes> onHost = makeBuffers(program),
                      simulated = makeBuffers(program);
   runOnHost(program, schedule, onHost);
