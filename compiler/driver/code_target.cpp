@@ -36,6 +36,7 @@ ScheduleTarget gpuScheduleTarget(unsigned sm) {
   target.sm = static_cast<int>(sm);
   if (const cost::Device *device =
           cost::findDevice("sm_" + std::to_string(sm))) {
+    target.device = device;
     target.multiprocessors = device->multiprocessors;
     target.maxThreadsPerBlock = device->threadsPerBlock;
     target.sharedBytesPerBlock = device->sharedPerBlock;

@@ -13,9 +13,8 @@
 #include "compiler/driver/program_builder.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"
+#include "compiler/schedule/kernel_cost.h"
 #include "compiler/schedule/place_syncs.h"
-#include "cost_model/device.h"
-#include "cost_model/estimate.h"
 
 #include <algorithm>
 
@@ -34,9 +33,6 @@ Result<Plan> makePlan(const PrimitiveGraph &graph,
           "compare with the plan that `--emit plan=-` prints for this model");
     return plan;
   }
-  if (options.explorer == Explorer::Xla)
-    return Error::refused("--explorer xla", "this planner is not built yet",
-                          "use fusionstitching or none");
   PlannerOptions planner;
   planner.explorer = options.explorer;
   planner.target = target;
@@ -56,12 +52,6 @@ void prepareGraph(PrimitiveGraph &graph, const CompileOptions &options) {
   });
 }
 
-std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
-  const Primitive &primitive = graph.primitives[id];
-  return primitive.origins.empty() ? primitive.name
-                                   : graph.origins[primitive.origins[0]].node;
-}
-
 class Compiler {
 public:
   Compiler(PrimitiveGraph graph, const CompileOptions &options)
@@ -72,8 +62,7 @@ public:
       return status.error();
     ProgramBuilder builder(graph);
     builder.program.compilerVersion = compilerVersion();
-    builder.program.explorer =
-        options.explorer == Explorer::None ? "none" : "fusionstitching";
+    builder.program.explorer = name(options.explorer);
     uint64_t optionsHash = hashText(builder.program.explorer);
     for (const std::string &target : options.targets)
       optionsHash = hashText(target, optionsHash);
@@ -158,13 +147,14 @@ private:
     for (const Decision &decision : plan.decisions)
       report.decisions.push_back({nodeOf(graph, decision.a),
                                   nodeOf(graph, decision.b), decision.merged,
-                                  decision.byProfit, decision.reason});
+                                  decision.byProfit, decision.reason,
+                                  decision.figures});
     compilation.targets.push_back(std::move(report));
     if (Status status = builder.addTarget(plan, launches, std::move(program));
         !status.ok())
       return status;
     estimateLaunches(builder.program.targets.back(), compilation.targets.back(),
-                     kernels);
+                     kernels, target.scheduleTarget());
     return {};
   }
 
@@ -237,36 +227,20 @@ private:
 
   /// What the cost model says of every launch, now that its bytes are known.
   static void estimateLaunches(TargetProgram &target, TargetReport &report,
-                               const KernelSet &kernels) {
-    const cost::Device *device = cost::findDevice(target.target);
+                               const KernelSet &kernels,
+                               const ScheduleTarget &scheduleTarget) {
+    const cost::Device &device = deviceOf(scheduleTarget);
     size_t launch = 0;
     for (Step &step : target.steps) {
       if (step.kind != Step::Kind::Launch)
         continue;
       KernelReport &entry = report.kernels[launch++];
       step.compileCpuMilliseconds = entry.compileCpuMilliseconds;
-      const KernelCode &code = target.kernels[step.kernel];
       const DistinctKernel &kernel = kernels.kernels()[step.kernel];
-      if (!device)
-        continue;
-      cost::KernelShape shape;
-      shape.blocks = code.grid[0] * code.grid[1] * code.grid[2];
-      shape.block = {code.block[0] * code.block[1] * code.block[2],
-                     std::max<int64_t>(entry.registers, 0), code.sharedBytes};
-      shape.bytesRead = step.bytesRead;
-      shape.bytesWritten = step.bytesWritten;
-      int64_t elementBytes = 1, chunks = 1;
-      for (const KernelArgument &argument : code.arguments)
-        elementBytes = std::max<int64_t>(elementBytes, byteSize(argument.type));
-      for (const Stage &stage : kernel.program.stages) {
-        int64_t perStep = static_cast<int64_t>(kernel.schedule.vectorWidth) *
-                          kernel.schedule.threadsPerRow;
-        chunks = std::max(chunks, (stage.columns + perStep - 1) / perStep);
-      }
-      shape.vectorBytes =
-          std::min<int64_t>(16, elementBytes * kernel.schedule.vectorWidth);
-      shape.independentLoads = kernel.schedule.unrollColumns ? chunks : 1;
-      cost::Estimate estimate = cost::estimate(*device, shape);
+      cost::KernelShape shape = launchShape(
+          kernel.program, kernel.schedule, scheduleTarget.isGpu, step.bytesRead,
+          step.bytesWritten, std::max<int64_t>(entry.registers, 0));
+      cost::Estimate estimate = cost::estimate(device, shape);
       entry.estimatedMicroseconds = estimate.microseconds;
       entry.waves = estimate.waves;
       entry.smsBusy = estimate.smsBusy;

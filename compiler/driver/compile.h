@@ -59,6 +59,7 @@ struct DecisionReport {
   bool merged = false;
   bool byProfit = false;
   std::string reason;
+  Figures figures;
 };
 
 struct TargetReport {

@@ -6,6 +6,7 @@
 #include "compiler/driver/program_builder.h"
 
 #include "compiler/planner/library_epilogue.h"
+#include "compiler/planner/traffic.h"
 #include "runtime/program/arena_plan.h"
 
 #include <algorithm>
@@ -72,53 +73,6 @@ ProgramBuilder::nodesOf(const std::vector<PrimitiveId> &members) const {
     if (!graph.origins[origin].isConstantNode)
       nodes.push_back(graph.origins[origin].node);
   return nodes;
-}
-
-/// Distinct bytes: each tensor that is read or written counts once, a gathered table with what is gathered from it.
-void ProgramBuilder::countBytes(Step &step, const PlanStep &planStep) const {
-  std::vector<std::pair<ValueId, int64_t>> reads;
-  auto isMember = [&](PrimitiveId id) {
-    return id != kNone && std::binary_search(planStep.members.begin(),
-                                             planStep.members.end(), id);
-  };
-  auto add = [&](ValueId root, int64_t bytes) {
-    bytes = std::min(bytes, graph.type(root).bytes());
-    for (auto &[value, known] : reads)
-      if (value == root) {
-        known = std::max(known, bytes);
-        return;
-      }
-    reads.push_back({root, bytes});
-  };
-  for (PrimitiveId member : planStep.members) {
-    const Primitive &primitive = graph.primitives[member];
-    if (primitive.kind == Primitive::Kind::Library) {
-      for (ValueId operand : primitive.operands)
-        add(storageRoot(graph, operand),
-            graph.type(storageRoot(graph, operand)).bytes());
-      continue;
-    }
-    for (const ScalarOp &op : primitive.body.ops) {
-      if (op.opcode != ScalarOpcode::Read ||
-          isMember(graph.values[primitive.operands[op.operand]].producer))
-        continue;
-      // At most one element per point of the space that the map depends on.
-      int64_t points = 1;
-      for (unsigned d = 0; d < primitive.domain.size(); ++d) {
-        bool used = !op.args.empty();
-        for (const IndexExpr &result : op.map.results)
-          used |= result.usesDim(d);
-        if (used)
-          points *= primitive.domain[d].value();
-      }
-      ValueId root = storageRoot(graph, primitive.operands[op.operand]);
-      add(root, points * static_cast<int64_t>(byteSize(op.type)));
-    }
-  }
-  for (const auto &[root, bytes] : reads)
-    step.bytesRead += bytes;
-  for (ValueId output : planStep.outputs)
-    step.bytesWritten += graph.type(output).bytes();
 }
 
 Status ProgramBuilder::addTarget(const Plan &plan,
@@ -224,7 +178,9 @@ Status ProgramBuilder::addTarget(const Plan &plan,
       step.args.push_back(buffer(root));
       step.argNames.push_back(nameOf(root));
     }
-    countBytes(step, planned);
+    Traffic traffic = trafficOf(graph, planned.members, planned.outputs);
+    step.bytesRead = traffic.read;
+    step.bytesWritten = traffic.written;
     (planned.prologue ? target.prologue : target.steps)
         .push_back(std::move(step));
   }

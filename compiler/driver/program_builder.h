@@ -36,7 +36,6 @@ private:
   std::string nameOf(ValueId value) const;
   std::vector<std::string>
   nodesOf(const std::vector<PrimitiveId> &members) const;
-  void countBytes(Step &step, const PlanStep &planStep) const;
 
   const PrimitiveGraph &graph;
   std::unordered_map<ValueId, uint32_t>

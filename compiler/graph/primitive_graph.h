@@ -99,6 +99,7 @@ struct Primitive {
   LibraryCall call;   // Library
 
   unsigned resultRank() const { return domain.size() - reducedDims; }
+  bool operator==(const Primitive &) const = default;
 };
 
 /// The model: values and primitives in topological order (operands before users).

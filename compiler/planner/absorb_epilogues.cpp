@@ -91,7 +91,9 @@ private:
     int64_t bytes = graph.type(kernel.outputs[0]).bytes();
     decide(call.members[0], reader, true,
            "the library call takes it as its epilogue: saves a launch and " +
-               std::to_string(2 * bytes) + " bytes between them");
+               std::to_string(2 * bytes) + " bytes between them",
+           {{Figure::LaunchesSaved, 1},
+            {Figure::BytesSaved, static_cast<double>(2 * bytes)}});
     for (PrimitiveId member : kernel.members)
       stepOf[member] = stepOf[call.members[0]];
     call.members = std::move(members);
@@ -100,12 +102,14 @@ private:
     return true;
   }
 
-  void decide(PrimitiveId a, PrimitiveId b, bool merged, std::string reason) {
+  void decide(PrimitiveId a, PrimitiveId b, bool merged, std::string reason,
+              Figures figures = {}) {
     for (Decision &decision : plan.decisions)
       if (decision.a == a && decision.b == b) {
         decision.merged = merged;
         decision.byProfit = merged;
         decision.reason = std::move(reason);
+        decision.figures = std::move(figures);
       }
   }
 

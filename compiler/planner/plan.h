@@ -2,7 +2,7 @@
 #ifndef LOCKSTITCH_COMPILER_PLANNER_PLAN_H
 #define LOCKSTITCH_COMPILER_PLANNER_PLAN_H
 
-#include "compiler/graph/primitive_graph.h"
+#include "compiler/schedule/refusal.h"
 
 #include <string>
 #include <vector>
@@ -27,6 +27,9 @@ struct Decision {
   bool merged = false;
   bool byProfit = false; // else by legality
   std::string reason;
+  /// What is known of it: what merging saves or would save, estimated times, the resource that is short. Refused: of the kernels
+  /// that the two are in at the end.
+  Figures figures = {};
 };
 
 struct Plan {
@@ -39,9 +42,12 @@ struct Plan {
 
 enum class Explorer : uint8_t {
   FusionStitching, // the planner of this compiler
-  Xla,             // producer-consumer rules only, for comparison: later
+  Xla,             // XLA's rules, for comparison: see xla.cpp
   None,            // every primitive its own kernel
 };
+
+/// "fusionstitching", "xla", "none".
+std::string_view name(Explorer explorer);
 
 /// Orders `steps` (each a set of primitives that is convex together) so that every step follows what it reads; the order is
 /// the same on every run. Returns false if they are not acyclic.

@@ -260,9 +260,14 @@ private:
     for (const Stage &stage : program.stages)
       operations += count(stage.body) + count(stage.finish);
     if (operations > options.maxOperations)
-      return refuse("it would take " + std::to_string(operations) +
-                    " operations, more than the limit of " +
-                    std::to_string(options.maxOperations));
+      return refuse(
+          Refusal{false,
+                  "it would take " + std::to_string(operations) +
+                      " operations, more than the limit of " +
+                      std::to_string(options.maxOperations),
+                  {{Figure::Operations, static_cast<double>(operations)},
+                   {Figure::OperationsLimit,
+                    static_cast<double>(options.maxOperations)}}});
     return true;
   }
 

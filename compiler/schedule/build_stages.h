@@ -5,6 +5,7 @@
 #ifndef LOCKSTITCH_COMPILER_SCHEDULE_BUILD_STAGES_H
 #define LOCKSTITCH_COMPILER_SCHEDULE_BUILD_STAGES_H
 
+#include "compiler/schedule/refusal.h"
 #include "compiler/schedule/stage_program.h"
 
 #include <variant>
@@ -31,12 +32,6 @@ struct StageOptions {
   size_t maxOperations = 6000;
   size_t maxInstances = 3000;
   bool operator==(const StageOptions &) const = default;
-};
-
-/// Why a set of primitives is not one kernel.
-struct Refusal {
-  bool byProfit = false; // legal, but it would not pay
-  std::string reason;
 };
 
 /// Builds the stage program. The `origin` of an operation is the position of its primitive in `spec.members`.

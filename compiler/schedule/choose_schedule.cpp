@@ -107,8 +107,12 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
   auto finish = [&]() -> std::variant<KernelSchedule, Refusal> {
     schedule.gridX = (rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
     if (schedule.gridX > (1ll << 31) - 1)
-      return Refusal{false, "its grid of " + std::to_string(schedule.gridX) +
-                                " blocks exceeds 2^31-1"};
+      return Refusal{
+          false,
+          "its grid of " + std::to_string(schedule.gridX) +
+              " blocks exceeds 2^31-1",
+          {{Figure::Blocks, static_cast<double>(schedule.gridX)},
+           {Figure::BlocksLimit, static_cast<double>((1ll << 31) - 1)}}};
     return schedule;
   };
   int64_t longest = 1;
@@ -170,10 +174,14 @@ std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
   placeTiles(program, true, schedule);
   schedule.sharedBytes = layoutShared(program, schedule).bytes;
   if (schedule.sharedBytes > target.sharedBytesPerBlock)
-    return Refusal{false, "a block would need " +
-                              std::to_string(schedule.sharedBytes) +
-                              " bytes of shared memory of " +
-                              std::to_string(target.sharedBytesPerBlock)};
+    return Refusal{
+        false,
+        "a block would need " + std::to_string(schedule.sharedBytes) +
+            " bytes of shared memory of " +
+            std::to_string(target.sharedBytesPerBlock),
+        {{Figure::SharedBytes, static_cast<double>(schedule.sharedBytes)},
+         {Figure::SharedBytesLimit,
+          static_cast<double>(target.sharedBytesPerBlock)}}};
   return finish();
 }
 

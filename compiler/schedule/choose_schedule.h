@@ -3,20 +3,9 @@
 #define LOCKSTITCH_COMPILER_SCHEDULE_CHOOSE_SCHEDULE_H
 
 #include "compiler/schedule/build_stages.h"
+#include "compiler/schedule/schedule_target.h"
 
 namespace lockstitch {
-
-/// What the schedule must know of a target.
-struct ScheduleTarget {
-  bool isGpu = false;
-  // GPU
-  int sm = 90;
-  int64_t multiprocessors = 132;
-  int64_t maxThreadsPerBlock = 1024;
-  int64_t sharedBytesPerBlock = 227 * 1024; // with opt-in
-  // Host
-  int64_t vectorBytes = 32;
-};
 
 /// A kernel as it will be generated.
 struct ScheduledKernel {

@@ -25,14 +25,6 @@ bool isExpensive(ScalarOpcode opcode) {
   }
 }
 
-/// Names a primitive in a message by its node.
-std::string nodeOf(const PrimitiveGraph &graph, PrimitiveId id) {
-  const Primitive &primitive = graph.primitives[id];
-  return primitive.origins.empty()
-             ? primitive.name
-             : graph.origins[primitive.origins.front()].node;
-}
-
 } // namespace
 
 InstanceGraph::InstanceGraph(const PrimitiveGraph &graph,
@@ -85,9 +77,13 @@ Dependence InstanceGraph::dependenceOf(const IndexMap &map) const {
   return dependence;
 }
 
-InstanceId InstanceGraph::refuse(bool byProfit, std::string reason) {
+InstanceId InstanceGraph::refuse(bool byProfit, std::string reason,
+                                 Figures figures, PrimitiveId about) {
   if (refusal.reason.empty())
-    refusal = {byProfit, std::move(reason)};
+    refusal = {byProfit,
+               about == kNone ? std::move(reason)
+                              : nodeOf(graph, about) + " " + reason,
+               std::move(figures), about};
   return kNone;
 }
 
@@ -110,7 +106,9 @@ InstanceId InstanceGraph::add(uint64_t key, Instance instance) {
         false,
         "its values are read at more than " +
             std::to_string(options.maxInstances) +
-            " places; computing them anew at each would multiply the work");
+            " places; computing them anew at each would multiply the work",
+        {{Figure::Places, static_cast<double>(instances.size() + 1)},
+         {Figure::PlacesLimit, static_cast<double>(options.maxInstances)}});
   InstanceId id = static_cast<InstanceId>(instances.size());
   instances.push_back(std::move(instance));
   table.emplace(key, id);
@@ -182,11 +180,13 @@ bool InstanceGraph::checkRecompute(const Instance &instance,
     return true;
   for (const ScalarOp &op : primitive.body.ops)
     if (isExpensive(op.opcode)) {
-      refuse(true, nodeOf(graph, graph.values[primitive.result].producer) +
-                       " would be computed " +
-                       std::to_string(static_cast<int64_t>(evaluations)) +
-                       " times for its " + std::to_string(elements) +
-                       " elements");
+      refuse(true,
+             "would be computed " +
+                 std::to_string(static_cast<int64_t>(evaluations)) +
+                 " times for its " + std::to_string(elements) + " elements",
+             {{Figure::RecomputeFactor,
+               evaluations / static_cast<double>(elements)}},
+             graph.values[primitive.result].producer);
       return false;
     }
   return true;
@@ -238,10 +238,11 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
     }
     return refuse(
         false,
-        nodeOf(graph, id) + " is needed at " +
+        "is needed at " +
             toString(map.results.empty() ? IndexExpr() : map.results[0]) +
             (map.results.size() > 1 ? ", ..." : "") +
-            ", which is another row than the one that this block reduces");
+            ", which is another row than the one that this block reduces",
+        {}, id);
   }
 
   // In one lane, as a loop. That must not repeat the reduction for elements that share it.
@@ -249,11 +250,14 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
   double evaluations = evaluationsOf(dependence, columns);
   int64_t elements = std::max<int64_t>(numElements(result), 1);
   if (evaluations > static_cast<double>(elements) && extent > 1)
-    return refuse(
-        false, nodeOf(graph, id) + " folds " + std::to_string(extent) +
-                   " elements and would be repeated " +
-                   std::to_string(static_cast<int64_t>(evaluations)) +
-                   " times for its " + std::to_string(elements) + " results");
+    return refuse(false,
+                  "folds " + std::to_string(extent) +
+                      " elements and would be repeated " +
+                      std::to_string(static_cast<int64_t>(evaluations)) +
+                      " times for its " + std::to_string(elements) + " results",
+                  {{Figure::RecomputeFactor,
+                    evaluations / static_cast<double>(elements)}},
+                  id);
   Instance instance;
   instance.kind = Instance::Kind::Loop;
   instance.value = primitive.result;
@@ -276,7 +280,9 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
       return known(at->second);
   }
   if (loopTrips.size() >= 60)
-    return refuse(false, "it would hold more than 60 loops");
+    return refuse(false, "it would hold more than 60 loops",
+                  {{Figure::Loops, static_cast<double>(loopTrips.size() + 1)},
+                   {Figure::LoopsLimit, 60}});
   instance.loopDim = kFirstLoopDim + static_cast<unsigned>(loopTrips.size());
   loopTrips.push_back(extent);
   loopExecutions.push_back(evaluations * static_cast<double>(extent));

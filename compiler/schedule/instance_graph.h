@@ -113,7 +113,9 @@ private:
   int levelOf(const IndexExpr &expr) const;
   double evaluationsOf(const Dependence &dependence, int64_t columns) const;
   bool checkRecompute(const Instance &instance, const Primitive &primitive);
-  InstanceId refuse(bool byProfit, std::string reason);
+  /// `about`: the primitive that `reason` is the predicate of.
+  InstanceId refuse(bool byProfit, std::string reason, Figures figures = {},
+                    PrimitiveId about = kNone);
 
   const PrimitiveGraph &graph;
   const KernelSpec &spec;

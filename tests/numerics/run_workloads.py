@@ -2,7 +2,7 @@
 """Runs the checked-in workloads with Lockstitch: values within tolerance, kernels within their limits. Standard library only.
 
     run_workloads.py --list
-    run_workloads.py [--lockstitch FILE] [--devices host,simulator] [--explorers fusionstitching,none,no-libraries] [NAME...]
+    run_workloads.py [--lockstitch FILE] [--devices host,simulator] [--explorers fusionstitching,xla,none,no-libraries] [NAME...]
 
 NAME is SET/WORKLOAD as --list prints it (small/bert, small_f16/kernels/softmax); without names all of them. A line for each
 run. Exit status 1 when a run fails, a check is not ok, a finding or a host step is reported, or there are more kernels than
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--lockstitch", type=Path, default=ROOT / "build/release/bin/lockstitch")
     parser.add_argument("--devices", default="host")
-    parser.add_argument("--explorers", default="fusionstitching,none")
+    parser.add_argument("--explorers", default="fusionstitching,xla,none")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "workload-reports", help="where the reports go")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()

@@ -78,13 +78,21 @@ std::string refusalsText(const TargetProgram &target,
   return text;
 }
 
+std::vector<DecisionEntry::Number> numbersOf(const Figures &figures) {
+  std::vector<DecisionEntry::Number> numbers;
+  for (auto [figure, value] : figures)
+    numbers.push_back({std::string(key(figure)), value, isWhole(figure)});
+  return numbers;
+}
+
 void addDecisions(Report &report, const Compilation &compilation) {
   report.decisions.emplace();
   for (const TargetReport &target : compilation.targets)
     if (target.target == report.target)
       for (const DecisionReport &decision : target.decisions)
         report.decisions->push_back({decision.a, decision.b, decision.merged,
-                                     decision.byProfit, decision.reason});
+                                     decision.byProfit, decision.reason,
+                                     numbersOf(decision.figures)});
 }
 
 /// The ID that `text` means. Error (refused): no such node.

@@ -37,11 +37,24 @@ std::string stepText(const TargetProgram &target, size_t index) {
          target.steps[index].name + " (step " + std::to_string(index) + ")";
 }
 
+/// "    launches_saved 1, bytes_saved 4096, us_a 1.52": nothing where nothing is
+/// known.
+std::string numbersLine(const DecisionEntry &decision) {
+  std::string text;
+  for (const DecisionEntry::Number &number : decision.numbers) {
+    char value[32];
+    std::snprintf(value, sizeof value, number.isWhole ? "%.0f" : "%.4g",
+                  number.value);
+    text += (text.empty() ? "    " : ", ") + number.key + " " + value;
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string decisionLine(const DecisionEntry &decision) {
   return "  " + decision.a + " and " + decision.b + ": " +
          (decision.merged ? "merged" : "refused") + " by " +
          (decision.byProfit ? "profit" : "legality") + ": " + decision.reason +
-         "\n";
+         "\n" + numbersLine(decision);
 }
 
 /// The steps between two, over refused merges; each hop with its decision.

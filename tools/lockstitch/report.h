@@ -65,6 +65,13 @@ struct DecisionEntry {
   std::string a, b;
   bool merged = false, byProfit = false;
   std::string reason;
+  /// A number of the decision by its key in the report; a count or a measure.
+  struct Number {
+    std::string key;
+    double value = 0;
+    bool isWhole = false;
+  };
+  std::vector<Number> numbers = {};
 };
 
 /// A tensor of a model, as `inspect` lists it. A dimension is a number, or the

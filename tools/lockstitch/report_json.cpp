@@ -154,12 +154,18 @@ Json toJson(const CheckEntry &check) {
 }
 
 Json toJson(const DecisionEntry &decision) {
+  Json numbers = Json::object();
+  for (const DecisionEntry::Number &number : decision.numbers)
+    numbers[number.key] = !std::isfinite(number.value) ? Json(nullptr)
+                          : number.isWhole
+                              ? Json(static_cast<int64_t>(number.value))
+                              : Json(number.value);
   return {{"a", decision.a},
           {"b", decision.b},
           {"verdict", decision.merged ? "merged" : "refused"},
           {"by", decision.byProfit ? "profit" : "legality"},
           {"reason", decision.reason},
-          {"numbers", Json::object()}};
+          {"numbers", numbers}};
 }
 
 Json toJson(const ListedTensor &tensor) {

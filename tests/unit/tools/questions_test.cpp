@@ -54,6 +54,21 @@ TEST(Questions, DecisionsOfANode) {
             "refused by legality: a cycle\n");
 }
 
+TEST(Questions, NumbersOfADecision) {
+  std::vector<DecisionEntry> decisions = {
+      {"c",
+       "e",
+       false,
+       true,
+       "too few blocks",
+       {{"launches_saved", 1, true}, {"us_a", 1.52345, false}}}};
+  EXPECT_EQ(decisionsText(decisions, "e"),
+            "  c and e: refused by profit: too few blocks\n"
+            "    launches_saved 1, us_a 1.523\n");
+  EXPECT_THAT(betweenText(target(), decisions, "c", "e"),
+              HasSubstr("launches_saved 1, us_a 1.523"));
+}
+
 TEST(Questions, OneKernel) {
   std::string text = betweenText(target(), kDecisions, "a", "b");
   EXPECT_THAT(text, HasSubstr("a and b are one: kernel k0"));

@@ -107,6 +107,7 @@ void check(uint32_t first, uint32_t last, DeviceKind device,
       bool libraryCalls;
     };
     for (Way way : {Way{Explorer::FusionStitching, true},
+                    Way{Explorer::Xla, true},
                     Way{Explorer::None, true},
                     Way{Explorer::FusionStitching, false}}) {
       CompileOptions options;

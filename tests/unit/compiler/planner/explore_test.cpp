@@ -1,5 +1,6 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"
+#include "compiler/planner/kernel_verdict.h"
 #include "tests/unit/compiler/graph_maker.h"
 #include "tests/unit/compiler/random_graph.h"
 
@@ -116,6 +117,143 @@ TEST(Explore, DearValuesAreNotRepeated) {
       ::testing::HasSubstr("computed 262144 times for its 64 elements"));
 }
 
+double figureOf(const Decision &decision, Figure wanted) {
+  for (auto [figure, value] : decision.figures)
+    if (figure == wanted)
+      return value;
+  return -1;
+}
+
+TEST(Explore, MergesSayWhatTheySave) {
+  GraphMaker maker;
+  ValueId x = maker.input({1024, 4096});
+  ValueId exp = maker.map(ScalarOpcode::Exp, {x});
+  maker.output(maker.map(ScalarOpcode::Tanh, {exp}));
+  Plan plan = planOf(maker.graph);
+  ASSERT_EQ(plan.decisions.size(), 1u);
+  const Decision &decision = plan.decisions[0];
+  EXPECT_TRUE(decision.merged);
+  EXPECT_EQ(figureOf(decision, Figure::LaunchesSaved), 1);
+  EXPECT_EQ(figureOf(decision, Figure::BytesSaved), 2.0 * 1024 * 4096 * 4);
+  double a = figureOf(decision, Figure::MicrosecondsOfA),
+         b = figureOf(decision, Figure::MicrosecondsOfB),
+         both = figureOf(decision, Figure::MicrosecondsTogether);
+  EXPECT_GT(a, 0);
+  EXPECT_EQ(a, b);
+  EXPECT_GT(both, 0);
+  EXPECT_LT(both, a + b);
+}
+
+TEST(Explore, RefusalsSayWhatIsShort) {
+  GraphMaker maker;
+  ValueId small = maker.map(ScalarOpcode::Exp, {maker.input({1, 64})});
+  maker.output(maker.map(ScalarOpcode::Add, {maker.input({4096, 64}), small}));
+  Plan plan = planOf(maker.graph);
+  ASSERT_EQ(plan.decisions.size(), 1u);
+  EXPECT_EQ(figureOf(plan.decisions[0], Figure::RecomputeFactor), 4096);
+  EXPECT_EQ(figureOf(plan.decisions[0], Figure::BytesSaved), 2.0 * 64 * 4);
+  EXPECT_GT(figureOf(plan.decisions[0], Figure::MicrosecondsOfB), 0);
+
+  GraphMaker chain;
+  ValueId x = chain.input({64});
+  for (int i = 0; i < 6; ++i)
+    x = chain.map(i % 2 ? ScalarOpcode::Exp : ScalarOpcode::Tanh, {x});
+  chain.output(x);
+  cleanUp(chain.graph);
+  PlannerOptions options;
+  options.target.isGpu = true;
+  options.maxMembers = 4;
+  Result<Plan> limited = explore(chain.graph, options);
+  ASSERT_TRUE(limited.ok());
+  EXPECT_EQ(limited->numKernels(), 2);
+  bool told = false;
+  for (const Decision &decision : limited->decisions)
+    told |= figureOf(decision, Figure::MembersLimit) == 4 &&
+            figureOf(decision, Figure::Members) > 4;
+  EXPECT_TRUE(told);
+}
+
+// Equal layers are judged once, and a refusal names the node of its own layer.
+TEST(Explore, EqualKernelsAreJudgedOnce) {
+  GraphMaker maker;
+  std::vector<ValueId> smalls;
+  for (int layer = 0; layer < 3; ++layer) {
+    ValueId small = maker.map(ScalarOpcode::Exp, {maker.input({1, 64})});
+    maker.output(
+        maker.map(ScalarOpcode::Add, {maker.input({4096, 64}), small}));
+    smalls.push_back(small);
+  }
+  Plan plan = planOf(maker.graph);
+  ASSERT_EQ(plan.decisions.size(), 3u);
+  for (const Decision &decision : plan.decisions)
+    EXPECT_THAT(decision.reason,
+                ::testing::StartsWith(maker.graph.primitives[decision.a].name +
+                                      " would be computed 262144 times"));
+  ScheduleTarget target;
+  target.isGpu = true;
+  KernelVerdicts verdicts(maker.graph, target);
+  for (const Decision &decision : plan.decisions)
+    (void)verdicts.of({decision.a},
+                      {maker.graph.primitives[decision.a].result});
+  EXPECT_EQ(verdicts.numDistinct(), 1u);
+  EXPECT_EQ(verdicts.numRemembered(), 2u);
+}
+
+TEST(ExploreXla, AReductionEndsItsFusion) {
+  GraphMaker maker;
+  ValueId x = maker.input({64, 256});
+  maker.output(softmax(maker, x, 1));
+  PrimitiveGraph &graph = maker.graph;
+  Plan plan = planOf(graph, Explorer::Xla);
+  // max | sub exp sum | (sub exp again: here its value) div
+  EXPECT_EQ(plan.numKernels(), 3) << toString(graph, plan);
+  for (const PlanStep &step : plan.steps)
+    for (PrimitiveId member : step.members)
+      if (graph.primitives[member].kind == Primitive::Kind::Reduce)
+        for (PrimitiveId user : step.members)
+          for (ValueId operand : graph.primitives[user].operands) {
+            EXPECT_NE(graph.values[operand].producer, member);
+          }
+  bool told = false;
+  for (const Decision &decision : plan.decisions)
+    told |= decision.reason.starts_with("a reduction ends its fusion");
+  EXPECT_TRUE(told);
+}
+
+TEST(ExploreXla, ALoneChainOnAReductionJoinsIt) {
+  GraphMaker maker;
+  ValueId x = maker.input({64, 256});
+  maker.output(
+      maker.map(ScalarOpcode::Sqrt,
+                {maker.map(ScalarOpcode::Abs,
+                           {maker.reduce(ScalarOpcode::Add, x, {1})})}));
+  EXPECT_EQ(planOf(maker.graph, Explorer::Xla).numKernels(), 1);
+}
+
+TEST(ExploreXla, SiblingReductionsOfOneShapeShareAKernelOthersDoNot) {
+  GraphMaker maker;
+  ValueId x = maker.input({64, 256});
+  maker.output(maker.reduce(ScalarOpcode::Add, x, {1}));
+  maker.output(maker.reduce(ScalarOpcode::Max, x, {1}));
+  maker.output(maker.reduce(ScalarOpcode::Max, x, {0}));
+  EXPECT_EQ(planOf(maker.graph, Explorer::Xla).numKernels(), 2);
+}
+
+TEST(ExploreXla, OperandsAreLimited) {
+  GraphMaker maker;
+  ValueId sum = maker.input({64});
+  for (int i = 0; i < 120; ++i)
+    sum = maker.map(ScalarOpcode::Add, {sum, maker.input({64})});
+  maker.output(sum);
+  Plan plan = planOf(maker.graph, Explorer::Xla);
+  EXPECT_EQ(plan.numKernels(), 2);
+  bool told = false;
+  for (const Decision &decision : plan.decisions)
+    told |= figureOf(decision, Figure::Operands) > 96 &&
+            figureOf(decision, Figure::OperandsLimit) == 96;
+  EXPECT_TRUE(told);
+}
+
 /// Every primitive that makes a tensor is in exactly one step, steps follow what they read, and the order is stable.
 void checkPlan(const PrimitiveGraph &graph, const Plan &plan) {
   std::set<PrimitiveId> seen;
@@ -156,6 +294,9 @@ TEST(Explore, RandomGraphsArePartitionedInAnExecutableOrder) {
     EXPECT_EQ(toString(graph, plan), toString(again, second));
     Plan none = planOf(again, Explorer::None, seed % 2);
     EXPECT_LE(plan.numKernels(), none.numKernels());
+    Plan xla = planOf(again, Explorer::Xla, seed % 2);
+    checkPlan(again, xla);
+    EXPECT_LE(xla.numKernels(), none.numKernels());
     if (::testing::Test::HasFailure())
       break;
   }

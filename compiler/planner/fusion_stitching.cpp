@@ -1,0 +1,62 @@
+// The explorer of this version is greedy: it starts with every primitive alone and merges along edges, producers before
+// consumers, as long as the union is convex, builds as one kernel (schedule/, the full legality check) and pays. Then it
+// merges siblings that read one value. It repeats both until nothing changes; the order is that of the graph, so the plan
+// is the same on every run. What is left beside a library call goes into its epilogue where it can (absorb_epilogues.h).
+//
+//   producer --> consumer      saves the launch, the write and the read of the value between them
+//   x --> a, x --> b           saves a launch and one read of x
+//
+// FusionStitching's explorer (top-k candidate patterns per vertex, beam search) takes its place behind the same type.
+#include "compiler/planner/absorb_epilogues.h"
+#include "compiler/planner/merger.h"
+
+namespace lockstitch {
+namespace {
+
+/// A few long rows keep a few blocks busy: work that could spread over the machine must not be pulled in there.
+std::optional<Refusal> lossOfParallelism(const PrimitiveGraph &graph,
+                                         const Partition &partition,
+                                         GroupId left, GroupId right,
+                                         const KernelVerdict &verdict) {
+  constexpr int64_t fewRows = 32, longRow = 1 << 16;
+  if (!verdict.hasReduction || verdict.rows >= fewRows ||
+      verdict.longestColumns < longRow)
+    return std::nullopt;
+  for (GroupId group : {left, right}) {
+    bool reduces = false;
+    for (PrimitiveId member : partition.members(group))
+      reduces |= graph.primitives[member].kind == Primitive::Kind::Reduce;
+    if (!reduces)
+      return Refusal{true,
+                     "its " + std::to_string(verdict.rows) + " rows of " +
+                         std::to_string(verdict.longestColumns) +
+                         " columns would keep " +
+                         std::to_string(verdict.blocks) + " blocks busy",
+                     {{Figure::MicrosecondsTogether, verdict.microseconds},
+                      {Figure::Blocks, static_cast<double>(verdict.blocks)}}};
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Result<Plan> exploreFusionStitching(const PrimitiveGraph &graph,
+                                    const PlannerOptions &options) {
+  const Partition *partition = nullptr;
+  Merger::Rules rules;
+  rules.last = [&](GroupId left, GroupId right, const KernelVerdict &verdict) {
+    return lossOfParallelism(graph, *partition, left, right, verdict);
+  };
+  Merger merger(graph, options, std::move(rules));
+  partition = &merger.partition;
+  for (bool changed = true; changed;) {
+    changed = merger.mergeAlongEdges();
+    changed |= merger.mergeSiblings();
+  }
+  Result<Plan> plan = merger.collect();
+  if (plan.ok())
+    absorbEpilogues(graph, options.libraries, *plan);
+  return plan;
+}
+
+} // namespace lockstitch
