@@ -168,6 +168,7 @@ private:
                            return graph.type(output).elements() == 0;
                          });
     });
+    ScheduleMemory memory(graph, target);
     for (const PlanStep &step : plan.steps) {
       if (step.kind != PlanStep::Kind::Kernel)
         continue;
@@ -177,9 +178,17 @@ private:
       for (ValueId output : step.outputs)
         if (graph.type(output).elements() != 0)
           spec.outputs.push_back(output);
-      auto scheduled = scheduleKernel(graph, spec, target);
+      auto scheduled = memory.choose(spec, step.pin);
       if (auto *refusal = std::get_if<Refusal>(&scheduled)) {
         std::string where = nodeOf(graph, step.members.back());
+        if (step.pinLine)
+          return Error{ErrorKind::Refused,
+                       {{where, options.planFile,
+                         "line " + std::to_string(step.pinLine) +
+                             ": the kernel cannot have this schedule: " +
+                             refusal->reason,
+                         "compare with what `--emit schedule=-` prints without "
+                         "it, or leave the line out"}}};
         if (!options.plan.empty())
           return Error{
               ErrorKind::Refused,
@@ -189,7 +198,8 @@ private:
         return Error{ErrorKind::Internal,
                      {{where, "schedule", refusal->reason, ""}}};
       }
-      ScheduledKernel &kernel = std::get<ScheduledKernel>(scheduled);
+      ScheduleChoice &choice = std::get<ScheduleChoice>(scheduled);
+      ScheduledKernel &kernel = choice.kernel;
       if (auto problem = options.verify ? verify(kernel.program) : std::nullopt)
         return Error::internal("stages", *problem);
       PlannedLaunch launch;
@@ -197,7 +207,7 @@ private:
         launch.arguments.push_back(argument.value);
       launch.schemes = schemesOf(kernel.program, kernel.schedule);
       launch.kernel =
-          kernels.add(std::move(kernel), nodeOf(graph, step.members.back()));
+          kernels.add(std::move(choice), nodeOf(graph, step.members.back()));
       launches.push_back(std::move(launch));
     }
     return {};

@@ -10,7 +10,8 @@ uint64_t hashText(std::string_view text, uint64_t seed) {
   return seed;
 }
 
-uint32_t KernelSet::add(ScheduledKernel kernel, const std::string &label) {
+uint32_t KernelSet::add(ScheduleChoice choice, const std::string &label) {
+  ScheduledKernel &kernel = choice.kernel;
   // What a kernel is called and which tensors it is given differs from launch to launch.
   kernel.program.name.clear();
   for (StageArgument &argument : kernel.program.arguments)
@@ -29,7 +30,8 @@ uint32_t KernelSet::add(ScheduledKernel kernel, const std::string &label) {
   for (char c : label.substr(0, 48))
     symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   kernel.program.name = symbol;
-  distinct.push_back({std::move(kernel.program), kernel.schedule, hash});
+  distinct.push_back({std::move(kernel.program), kernel.schedule, hash,
+                      std::move(choice.chosen), std::move(choice.runnersUp)});
   byHash.emplace(hash, index);
   return index;
 }

@@ -16,12 +16,14 @@ struct DistinctKernel {
   StageProgram program; // its name is the symbol; its arguments name no values
   KernelSchedule schedule;
   uint64_t hash = 0;
+  ScheduleCandidate chosen;                 // the schedule with its score
+  std::vector<ScheduleCandidate> runnersUp; // what else it might have been
 };
 
 class KernelSet {
 public:
-  /// Index of the kernel equal to `kernel`, added when new. `label` goes into the symbol of a new one.
-  uint32_t add(ScheduledKernel kernel, const std::string &label);
+  /// Index of the kernel equal to the chosen one, added when new. `label` goes into the symbol of a new one.
+  uint32_t add(ScheduleChoice choice, const std::string &label);
   const std::vector<DistinctKernel> &kernels() const { return distinct; }
 
 private:

@@ -173,13 +173,31 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
     size_t end = line.find_first_of(" \t\r\"", at);
     std::string word =
         line.substr(at, end == std::string::npos ? end : end - at);
+    if (word == "schedule") {
+      if (plan.steps.empty() ||
+          plan.steps.back().kind != PlanStep::Kind::Kernel)
+        return fail("a schedule stands below its kernel");
+      PlanStep &above = plan.steps.back();
+      if (above.pinLine)
+        return fail("the kernel has a schedule already, in line " +
+                    std::to_string(above.pinLine));
+      std::string problem;
+      if (!parseSchedulePin(end == std::string::npos
+                                ? std::string_view()
+                                : std::string_view(line).substr(end),
+                            above.pin, problem))
+        return fail("the schedule: " + problem);
+      above.pinLine = number;
+      continue;
+    }
     PlanStep step;
     if (word == "kernel")
       step.kind = PlanStep::Kind::Kernel;
     else if (word == "library")
       step.kind = PlanStep::Kind::Library;
     else
-      return fail("expected 'kernel' or 'library', got '" + word + "'");
+      return fail("expected 'kernel', 'library' or 'schedule', got '" + word +
+                  "'");
     std::string rest = end == std::string::npos ? "" : line.substr(end);
     if (size_t once = rest.find("once");
         once != std::string::npos && rest.find('"') > once)

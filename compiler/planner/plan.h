@@ -2,6 +2,7 @@
 #ifndef LOCKSTITCH_COMPILER_PLANNER_PLAN_H
 #define LOCKSTITCH_COMPILER_PLANNER_PLAN_H
 
+#include "compiler/schedule/kernel_schedule.h"
 #include "compiler/schedule/refusal.h"
 
 #include <string>
@@ -18,6 +19,9 @@ struct PlanStep {
   std::vector<PrimitiveId> members;
   std::vector<ValueId>
       outputs; // storage roots that others read, in order; one for Library
+  /// Kernel of a plan given by a person: what its schedule must be, and the line that says so (0: none).
+  SchedulePin pin = {};
+  int pinLine = 0;
   bool operator==(const PlanStep &) const = default;
 };
 
@@ -62,6 +66,7 @@ int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan);
 /// Text form, for `--emit plan` and `--plan`:
 ///
 ///   kernel "Softmax#0/0" "Softmax#0/1" ...      the members, by name
+///     schedule vector 4 threads_per_row 128     optional, read only: holds the schedule of the kernel above (SchedulePin)
 ///   library "MatMul#0/0" "Add#0/0"              the call, then its epilogue
 std::string toString(const PrimitiveGraph &graph, const Plan &plan);
 

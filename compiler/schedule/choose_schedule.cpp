@@ -1,213 +1,231 @@
-// The choice of a mapping.
-//
-// GPU, row kernel. V: the widest vector (16 bytes of the widest element accessed contiguously) that divides the columns of
-// every stage. Lanes take chunks of V neighbouring columns. Threads per row: a power of two, as many as there are chunks, but
-// with up to four chunks per thread (more bytes in flight per thread, fewer barriers) as long as the rows alone fill the
-// machine. Up to eight chunks per thread are unrolled: tiles are registers. Longer rows loop, their tiles in shared memory;
-// if that is too small the tiles go and values are computed again from memory. When neighbouring *rows* are neighbours in
-// memory and neighbouring columns are not, one thread takes a whole row: then a warp's accesses coalesce.
-//
-// GPU, loop kernel: one thread per vector.
-//
-// Host: vectors as wide as the CPU's; tasks of at least 16 Ki elements.
 #include "compiler/schedule/choose_schedule.h"
 
-#include "compiler/schedule/memory_layout.h"
+#include "compiler/schedule/candidates.h"
+#include "compiler/schedule/stage_walk.h"
 
-#include <algorithm>
-#include <bit>
+#include <cmath>
 
 namespace lockstitch {
 namespace {
 
-constexpr int64_t kMaxUnrolledChunks = 8;
-constexpr int64_t kThreadsWanted =
-    132 * 1024; // half of the threads that an H100 holds
-constexpr int64_t kElementsPerTask = 16 * 1024;
+constexpr double kClearlyBetter = 0.9; // of the rule's estimate
+constexpr size_t kRunnersUp = 3;
 
-struct AccessSummary {
-  int64_t contiguousBytes = 0; // per row, that V-wide accesses could serve
-  int64_t stridedBytes =
-      0; // per row, that walk through memory with the column but not contiguously
-  int64_t rowContiguousBytes =
-      0;             // of the strided ones: neighbours along the row dimension
-  size_t widest = 1; // element bytes of contiguous accesses
+StageOptions firstOptions(const ScheduleTarget &target) {
+  StageOptions options;
+  options.loopRows = target.isGpu ? StageOptions::LoopRows::Vector
+                                  : StageOptions::LoopRows::Run;
+  return options;
+}
+
+std::string microseconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g us", value);
+  return text;
+}
+
+/// A candidate with the program it belongs to.
+struct Scored {
+  size_t variant, order;
+  ScheduleCandidate candidate;
 };
 
-template <typename Visit> void forEachOp(const StageBlock &block, Visit visit) {
-  for (const StageOp &op : block.ops) {
-    visit(op);
-    if (op.loop)
-      forEachOp(op.loop->body, visit);
-  }
-}
+class Chooser {
+public:
+  Chooser(const PrimitiveGraph &graph, const KernelSpec &spec,
+          const ScheduleTarget &target, const SchedulePin &pin)
+      : graph(graph), spec(spec), target(target), pin(pin) {}
 
-bool isRowContiguous(const StageProgram &program, const IndexExpr &offset,
-                     int64_t columns) {
-  LinearForm form = toLinearForm(offset, program.ranges(columns));
-  for (const auto &[atom, coefficient] : form.terms) {
-    if (atom.kind() == IndexExpr::Kind::Dim && atom.position() == kRowDim &&
-        coefficient == 1)
-      return true;
-    if (atom.kind() == IndexExpr::Kind::Mod && coefficient == 1 &&
-        atom.lhs().kind() == IndexExpr::Kind::Dim &&
-        atom.lhs().position() == kRowDim)
-      return true;
-  }
-  return false;
-}
-
-AccessSummary summarize(const StageProgram &program, unsigned width) {
-  AccessSummary summary;
-  for (const Stage &stage : program.stages)
-    forEachOp(stage.body, [&](const StageOp &op) {
-      if (op.opcode != StageOpcode::Load && op.opcode != StageOpcode::Store)
-        return;
-      if (!op.index.usesDim(kColumnDim) && !op.index.usesAnyRuntime())
-        return;
-      int64_t bytes = stage.columns * static_cast<int64_t>(byteSize(op.type));
-      Access access =
-          classifyAccess(program, op.index, stage.columns, std::max(width, 2u));
-      if (access.kind == AccessKind::Contiguous) {
-        summary.contiguousBytes += bytes;
-        summary.widest = std::max(summary.widest, byteSize(op.type));
-      } else if (access.kind == AccessKind::Strided) {
-        summary.stridedBytes += bytes;
-        if (isRowContiguous(program, op.index, stage.columns))
-          summary.rowContiguousBytes += bytes;
+  std::variant<ScheduleChoice, Refusal> run() {
+    if (auto refusal = buildVariants())
+      return *refusal;
+    std::vector<Scored> fitting, misfits;
+    for (size_t i = 0; i < variants.size(); ++i)
+      addCandidates(i, fitting, misfits);
+    if (fitting.empty()) {
+      refuse({false, "no schedule fits what is asked for"});
+      return firstRefusal;
+    }
+    size_t best = 0;
+    const ScheduleCandidate &first = fitting[0].candidate;
+    double limit =
+        first.score.estimate.microseconds * (first.isRule ? kClearlyBetter : 1);
+    for (size_t i = 1; i < fitting.size(); ++i) {
+      ScheduleCandidate &other = fitting[i].candidate;
+      if (other.score.estimate.microseconds >= limit)
+        continue;
+      if (std::string more = first.isRule ? whatIsMore(first, other) : "";
+          !more.empty()) {
+        other.lost = more;
+        continue;
       }
-    });
-  return summary;
-}
+      best = i;
+      limit = other.score.estimate.microseconds;
+    }
+    ScheduleChoice choice;
+    Scored chosen = std::move(fitting[best]);
+    fitting.erase(fitting.begin() + static_cast<std::ptrdiff_t>(best));
+    choice.kernel.program = std::move(variants[chosen.variant].program);
+    choice.kernel.options = variants[chosen.variant].options;
+    choice.kernel.schedule = chosen.candidate.schedule;
+    choice.chosen = std::move(chosen.candidate);
+    std::sort(fitting.begin(), fitting.end(),
+              [](const Scored &a, const Scored &b) {
+                double left = a.candidate.score.estimate.microseconds,
+                       right = b.candidate.score.estimate.microseconds;
+                return left != right ? left < right : a.order < b.order;
+              });
+    for (std::vector<Scored> *list : {&fitting, &misfits})
+      for (Scored &scored : *list) {
+        if (choice.runnersUp.size() == kRunnersUp)
+          break;
+        if (scored.candidate.lost.empty())
+          scored.candidate.lost = whyLost(choice.chosen, scored.candidate);
+        choice.runnersUp.push_back(std::move(scored.candidate));
+      }
+    return choice;
+  }
 
-bool needsWideIndex(const StageProgram &program) {
-  constexpr int64_t limit = (1ll << 31) - 1;
-  if (program.rows > limit)
-    return true;
-  for (const StageArgument &argument : program.arguments)
-    if (argument.elements > limit)
-      return true;
-  for (const Stage &stage : program.stages)
-    if (program.rows * stage.columns > limit)
-      return true;
-  return false;
-}
-
-bool hasReductions(const StageProgram &program) {
-  return std::any_of(
-      program.stages.begin(), program.stages.end(),
-      [](const Stage &stage) { return !stage.reductions.empty(); });
-}
-
-std::variant<KernelSchedule, Refusal> chooseGpu(const StageProgram &program,
-                                                const ScheduleTarget &target) {
-  KernelSchedule schedule;
-  schedule.wideIndex = needsWideIndex(program);
-  int64_t rows = std::max<int64_t>(program.rows, 1);
-  auto finish = [&]() -> std::variant<KernelSchedule, Refusal> {
-    schedule.gridX = (rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
-    if (schedule.gridX > (1ll << 31) - 1)
-      return Refusal{
-          false,
-          "its grid of " + std::to_string(schedule.gridX) +
-              " blocks exceeds 2^31-1",
-          {{Figure::Blocks, static_cast<double>(schedule.gridX)},
-           {Figure::BlocksLimit, static_cast<double>((1ll << 31) - 1)}}};
-    return schedule;
+private:
+  struct Variant {
+    StageOptions options;
+    StageProgram program;
   };
-  int64_t longest = 1;
-  for (const Stage &stage : program.stages)
-    longest = std::max(longest, stage.columns);
 
-  if (!hasReductions(program)) {
-    schedule.vectorWidth = static_cast<unsigned>(longest);
-    schedule.threadsPerRow = 1;
-    schedule.rowsPerBlock = static_cast<unsigned>(
-        std::clamp<int64_t>(std::bit_ceil<uint64_t>(rows), 32, 256));
-    placeTiles(program, true, schedule);
-    return finish();
+  /// The programs that the kernel can be: with tiles and without; a loop kernel with narrower vectors too.
+  std::optional<Refusal> buildVariants() {
+    StageOptions options = firstOptions(target);
+    auto add = [&]() -> std::optional<Refusal> {
+      auto built = buildStages(graph, spec, options);
+      if (auto *refusal = std::get_if<Refusal>(&built))
+        return *refusal;
+      variants.push_back({options, std::move(std::get<StageProgram>(built))});
+      return std::nullopt;
+    };
+    if (auto refusal = add())
+      return refusal;
+    if (!target.isGpu)
+      return std::nullopt;
+    if (!variants[0].program.tiles.empty()) {
+      options.tiles = false;
+      (void)add(); // it need not build: then it is no candidate
+    } else if (!hasReductions(variants[0].program)) {
+      // Narrower vectors are more threads: for outputs that are too small to fill the machine, or on request.
+      bool small = variants[0].program.rows < target.multiprocessors * 256;
+      for (int64_t bytes : {8, 4}) {
+        options.vectorBytes = bytes;
+        if (small || pin.vectorWidth)
+          (void)add();
+      }
+    }
+    return std::nullopt;
   }
 
-  AccessSummary scalar = summarize(program, 2);
-  bool byRows =
-      scalar.rowContiguousBytes > scalar.contiguousBytes && program.rows >= 32;
-  unsigned width =
-      byRows ? 1
-             : static_cast<unsigned>(std::max<size_t>(16 / scalar.widest, 1));
-  if (scalar.contiguousBytes < scalar.stridedBytes)
-    width = 1;
-  for (; width > 1; width /= 2) {
-    bool fits = true;
-    for (const Stage &stage : program.stages)
-      fits &= stage.columns % width == 0;
-    // Every contiguous access must be aligned to the vector: else it would be done element by element.
-    for (const Stage &stage : program.stages)
-      forEachOp(stage.body, [&](const StageOp &op) {
-        if (op.opcode != StageOpcode::Load && op.opcode != StageOpcode::Store)
-          return;
-        Access access = classifyAccess(program, op.index, stage.columns, width);
-        fits &= access.kind != AccessKind::Contiguous || access.aligned;
-      });
-    if (fits)
-      break;
+  void addCandidates(size_t index, std::vector<Scored> &fitting,
+                     std::vector<Scored> &misfits) {
+    const Variant &variant = variants[index];
+    const StageProgram &program = variant.program;
+    bool tilesKept = variant.options.tiles;
+    if ((pin.tiles == SchedulePin::Tiles::Kept && !tilesKept) ||
+        (pin.tiles == SchedulePin::Tiles::Recomputed && tilesKept &&
+         !program.tiles.empty()))
+      return;
+    bool isLoop = target.isGpu && !hasReductions(program);
+    if (isLoop && pin.vectorWidth && pin.vectorWidth != longestStage(program)) {
+      refuse({false, "vectors of " + std::to_string(pin.vectorWidth) +
+                         " elements do not suit its outputs (16, 8 or 4 bytes "
+                         "that divide their elements do)"});
+      return;
+    }
+    ScheduleScorer scorer(program, target);
+    KernelSchedule rule = ruleSchedule(program, target);
+    for (KernelSchedule &schedule : candidateSchedules(program, target, pin)) {
+      if (isLoop && (pin.threadsPerRow > 1))
+        schedule.threadsPerRow = pin.threadsPerRow;
+      ScheduleCandidate candidate;
+      candidate.tilesKept = tilesKept;
+      candidate.isRule = schedule == rule && variant.options.vectorBytes ==
+                                                 StageOptions().vectorBytes;
+      candidate.schedule = std::move(schedule);
+      if (auto refusal = checkSchedule(program, target, candidate.schedule)) {
+        candidate.lost = "does not fit: " + refusal->reason;
+        misfits.push_back({index, misfits.size(), std::move(candidate)});
+        refuse(std::move(*refusal));
+        continue;
+      }
+      candidate.score = scorer.score(candidate.schedule);
+      fitting.push_back({index, fitting.size(), std::move(candidate)});
+    }
   }
-  schedule.vectorWidth = std::max(width, 1u);
-  int64_t chunks = (longest + schedule.vectorWidth - 1) / schedule.vectorWidth;
-  int64_t threads = 1;
-  if (!byRows) {
-    threads = std::min<int64_t>(
-        std::bit_ceil<uint64_t>(static_cast<uint64_t>(chunks)),
-        target.maxThreadsPerBlock);
-    while (threads > 32 && (chunks + threads / 2 - 1) / (threads / 2) <= 4 &&
-           rows * threads / 2 >= kThreadsWanted)
-      threads /= 2;
+
+  void refuse(Refusal refusal) {
+    if (firstRefusal.reason.empty())
+      firstRefusal = std::move(refusal);
   }
-  schedule.threadsPerRow = static_cast<unsigned>(threads);
-  schedule.rowsPerBlock =
-      threads > 32 ? 1
-                   : static_cast<unsigned>(std::max<int64_t>(128 / threads, 1));
-  while (schedule.rowsPerBlock > 1 && schedule.rowsPerBlock / 2 >= rows &&
-         schedule.rowsPerBlock * threads > 32)
-    schedule.rowsPerBlock /= 2;
-  int64_t chunksPerThread = (chunks + threads - 1) / threads;
-  schedule.unrollColumns = chunksPerThread <= kMaxUnrolledChunks;
-  placeTiles(program, true, schedule);
-  schedule.sharedBytes = layoutShared(program, schedule).bytes;
-  if (schedule.sharedBytes > target.sharedBytesPerBlock)
-    return Refusal{
-        false,
-        "a block would need " + std::to_string(schedule.sharedBytes) +
-            " bytes of shared memory of " +
-            std::to_string(target.sharedBytesPerBlock),
-        {{Figure::SharedBytes, static_cast<double>(schedule.sharedBytes)},
-         {Figure::SharedBytesLimit,
-          static_cast<double>(target.sharedBytesPerBlock)}}};
-  return finish();
+
+  /// What `other` has more of than the rule's schedule, bytes or instructions: then a better estimate is not believed.
+  static std::string whatIsMore(const ScheduleCandidate &rule,
+                                const ScheduleCandidate &other) {
+    std::string times =
+        microseconds(other.score.estimate.microseconds) + " to " +
+        microseconds(rule.score.estimate.microseconds) + " of the rule's, but ";
+    auto bytes = [](const ScheduleCandidate &candidate) {
+      return candidate.score.shape.bytesRead +
+             candidate.score.shape.bytesWritten;
+    };
+    if (bytes(other) > bytes(rule))
+      return times + "it moves " + std::to_string(bytes(other)) + " bytes to " +
+             std::to_string(bytes(rule));
+    auto instructions = [](const ScheduleCandidate &candidate) {
+      return candidate.score.shape.instructionsPerThread *
+             static_cast<double>(candidate.score.shape.blocks *
+                                 candidate.score.shape.block.threads);
+    };
+    double ratio = instructions(other) / instructions(rule);
+    if (ratio <= 1)
+      return "";
+    char text[64];
+    std::snprintf(text, sizeof text, "it executes %.2f times its instructions",
+                  ratio);
+    return times + text;
+  }
+
+  static std::string whyLost(const ScheduleCandidate &chosen,
+                             const ScheduleCandidate &other) {
+    double mine = other.score.estimate.microseconds,
+           best = chosen.score.estimate.microseconds;
+    if (!std::isfinite(mine))
+      return "a multiprocessor holds no block of it";
+    std::string times = microseconds(mine) + " to " + microseconds(best);
+    if (mine == best)
+      return "estimated alike; the first is taken";
+    if (mine < best)
+      return times + ": less than 10 % below the rule's";
+    return times + ", bound by " +
+           std::string(name(other.score.estimate.bound));
+  }
+
+  const PrimitiveGraph &graph;
+  const KernelSpec &spec;
+  const ScheduleTarget &target;
+  const SchedulePin &pin;
+  std::vector<Variant> variants;
+  Refusal firstRefusal;
+};
+
+/// What a kernel is called and which tensors it is given differs from launch to launch.
+StageProgram withoutNames(StageProgram program) {
+  program.name.clear();
+  for (StageArgument &argument : program.arguments)
+    argument.value = kNone;
+  return program;
 }
 
-KernelSchedule chooseHost(const StageProgram &program,
-                          const ScheduleTarget &target) {
-  KernelSchedule schedule;
-  schedule.wideIndex = needsWideIndex(program);
-  int64_t longest = 1, total = 0;
-  for (const Stage &stage : program.stages) {
-    longest = std::max(longest, stage.columns);
-    int64_t weight = 1;
-    forEachOp(stage.body, [&](const StageOp &op) {
-      if (op.loop)
-        weight += op.loop->trips;
-    });
-    total += stage.columns * weight;
-  }
-  // Lanes of four bytes: the widest that a CPU's registers hold, but no wider than a row.
-  int64_t width = target.vectorBytes / 4;
-  schedule.vectorWidth = static_cast<unsigned>(
-      std::min<int64_t>(width, std::bit_floor<uint64_t>(longest)));
-  schedule.rowsPerTask =
-      std::clamp<int64_t>(kElementsPerTask / std::max<int64_t>(total, 1), 1,
-                          std::max<int64_t>(program.rows, 1));
-  placeTiles(program, false, schedule);
-  return schedule;
+uint64_t hashText(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (unsigned char c : text)
+    hash = (hash ^ c) * 0x100000001b3ull;
+  return hash;
 }
 
 } // namespace
@@ -215,30 +233,59 @@ KernelSchedule chooseHost(const StageProgram &program,
 std::variant<ScheduledKernel, Refusal>
 scheduleKernel(const PrimitiveGraph &graph, const KernelSpec &spec,
                const ScheduleTarget &target) {
-  StageOptions options;
-  options.loopRows = target.isGpu ? StageOptions::LoopRows::Vector
-                                  : StageOptions::LoopRows::Run;
-  Refusal last;
+  StageOptions options = firstOptions(target);
+  Refusal first;
   for (bool tiles : {true, false}) {
     options.tiles = tiles;
     auto built = buildStages(graph, spec, options);
     if (auto *refusal = std::get_if<Refusal>(&built))
       return *refusal;
     StageProgram &program = std::get<StageProgram>(built);
-    if (!target.isGpu) {
-      KernelSchedule schedule = chooseHost(program, target);
-      return ScheduledKernel{std::move(program), schedule};
-    }
-    auto chosen = chooseGpu(program, target);
-    if (auto *schedule = std::get_if<KernelSchedule>(&chosen))
-      // One thread per row keeps no tile in shared memory: it would be strided across the warp.
-      if (!tiles || schedule->threadsPerRow > 1 || schedule->unrollColumns ||
-          program.tiles.empty())
-        return ScheduledKernel{std::move(program), *schedule};
-    if (auto *refusal = std::get_if<Refusal>(&chosen))
-      last = *refusal;
+    KernelSchedule schedule = ruleSchedule(program, target);
+    auto refusal = checkSchedule(program, target, schedule);
+    if (!refusal)
+      return ScheduledKernel{std::move(program), std::move(schedule), options};
+    first = std::move(*refusal);
+    if (program.tiles.empty())
+      break;
   }
-  return last;
+  return first;
+}
+
+std::variant<ScheduleChoice, Refusal>
+chooseSchedule(const PrimitiveGraph &graph, const KernelSpec &spec,
+               const ScheduleTarget &target, const SchedulePin &pin) {
+  return Chooser(graph, spec, target, pin).run();
+}
+
+std::variant<ScheduleChoice, Refusal>
+ScheduleMemory::choose(const KernelSpec &spec, const SchedulePin &pin) {
+  StageOptions options = firstOptions(target);
+  auto built = buildStages(graph, spec, options);
+  if (auto *refusal = std::get_if<Refusal>(&built))
+    return *refusal;
+  StageProgram &program = std::get<StageProgram>(built);
+  StageProgram first = withoutNames(program);
+  uint64_t hash = hashText(toString(first));
+  auto [from, to] = known.equal_range(hash);
+  for (auto at = from; at != to; ++at) {
+    if (!(at->second.pin == pin) || !(at->second.first == first))
+      continue;
+    ScheduleChoice choice = at->second.choice;
+    if (choice.kernel.options == options) {
+      choice.kernel.program = std::move(program);
+      return choice;
+    }
+    auto again = buildStages(graph, spec, choice.kernel.options);
+    if (auto *refusal = std::get_if<Refusal>(&again))
+      return *refusal;
+    choice.kernel.program = std::move(std::get<StageProgram>(again));
+    return choice;
+  }
+  auto chosen = chooseSchedule(graph, spec, target, pin);
+  if (auto *choice = std::get_if<ScheduleChoice>(&chosen))
+    known.emplace(hash, Entry{std::move(first), pin, *choice});
+  return chosen;
 }
 
 std::vector<std::string> schemesOf(const StageProgram &program,

@@ -322,8 +322,16 @@ TEST(PlanText, ErrorsNameTheLine) {
     const char *text, *error;
   } cases[] = {
       {"kernel \"p0\"\nfuse \"p2\"",
-       "line 2: expected 'kernel' or 'library', got 'fuse'"},
+       "line 2: expected 'kernel', 'library' or 'schedule', got 'fuse'"},
       {"kernel \"p0\" \"p9\"", "line 1: the model has no primitive 'p9'"},
+      {"schedule vector 4", "line 1: a schedule stands below its kernel"},
+      {"kernel \"p0\"\nlibrary \"p1\"\nschedule vector 4",
+       "line 3: a schedule stands below its kernel"},
+      {"kernel \"p0\"\nschedule vector 4\nschedule vector 2",
+       "line 3: the kernel has a schedule already, in line 2"},
+      {"kernel \"p0\"\n  schedule", "line 2: the schedule: asks for nothing"},
+      {"kernel \"p0\"\n  schedule vector many",
+       "line 2: the schedule: 'vector' needs a whole number"},
       {"kernel \"p0\"\nkernel \"p0\"", "line 2: 'p0' is already in line 1"},
       {"kernel \"p0", "line 1: a name's closing quote is missing"},
       {"kernel", "line 1: names no primitive"},
