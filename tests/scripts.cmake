@@ -42,12 +42,12 @@ if(TARGET lockstitch AND NOT LOCKSTITCH_SANITIZE)
       COMMAND ${LOCKSTITCH_PYTHON} ${tests}/docs/check_walk.py --bin ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/docs/walk.md)
   endif()
 
-  # One test per workload and device: values, kernel counts, findings; both explorers, and whole models without libraries.
+  # One test per workload and device: values, kernel counts, findings; every explorer, and whole models without libraries.
   file(GLOB_RECURSE models RELATIVE ${tests}/data/workloads CONFIGURE_DEPENDS ${tests}/data/workloads/*/model.onnx)
   foreach(model ${models})
     get_filename_component(workload ${model} DIRECTORY)
     string(REPLACE "/" "." test ${workload})
-    set(ways fusionstitching,none)
+    set(ways fusionstitching,xla,none)
     if(NOT workload MATCHES "/kernels/")
       string(APPEND ways ",no-libraries")
     endif()

@@ -183,8 +183,9 @@ void startBlock(Block &block, uint32_t linear) {
   if (p.mayOrder)
     for (Release &r : block.floorReleased)
       r = Release();
-  for (Block::ManyId &many : block.manyIds)
-    many = {};
+  for (auto &byPath : block.manyIds)
+    for (Block::ManyId &many : byPath)
+      many = {};
   for (Warp &w : block.warps) {
     w.live = w.initial;
     w.carry = 0;

@@ -71,11 +71,13 @@ uint32_t merge(Warp &w, const Op &op, uint32_t old, uint32_t code,
     const AccessRecord &record = table(w)[oldId];
     if (record.block != w.block->linear)
       return gridMany;
-    if (record.kind == AccessRecord::BlockMany)
+    bool nonCoherent = record.nonCoherent || op.memory->nonCoherent;
+    if (record.kind == AccessRecord::BlockMany &&
+        record.nonCoherent == nonCoherent)
       return old;
-    if (record.warp == w.id)
+    if (record.kind != AccessRecord::BlockMany && record.warp == w.id)
       return id << LaneBits | ManyLanes;
-    Block::ManyId &many = w.block->manyIds[(unsigned)scope];
+    Block::ManyId &many = w.block->manyIds[(unsigned)scope][nonCoherent];
     if (many.epoch != w.block->epoch) {
       many.id = takeId(*w.worker);
       many.epoch = w.block->epoch;
@@ -88,6 +90,7 @@ uint32_t merge(Warp &w, const Op &op, uint32_t old, uint32_t code,
       r.warp = (uint16_t)w.id;
       r.kind = AccessRecord::BlockMany;
       r.scope = scope;
+      r.nonCoherent = nonCoherent;
     }
     return many.id ? many.id << LaneBits : code;
   }

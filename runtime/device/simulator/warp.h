@@ -165,7 +165,7 @@ struct Block {
   Release floorReleased[2];
   struct ManyId {
     uint32_t epoch = 0, id = 0;
-  } manyIds[3];                    // by scope
+  } manyIds[3][2]; // by scope, and for reads through the non-coherent path
   std::unique_ptr<char[]> storage; // registers and uniform bank
   char *aligned = nullptr;
   uint64_t serial = 0; // distinct per block and launch, for caches
