@@ -257,7 +257,28 @@ private:
       entry.bytesInFlightPerSm =
           static_cast<double>(estimate.bytesInFlightPerSm);
       step.estimatedMicroseconds = estimate.microseconds;
+      entry.chosen = describe(kernel.chosen);
+      for (const ScheduleCandidate &other : kernel.runnersUp)
+        entry.runnersUp.push_back(describe(other));
     }
+  }
+
+  static ScheduleReport describe(const ScheduleCandidate &candidate) {
+    const cost::Estimate &estimate = candidate.score.estimate;
+    const cost::KernelShape &shape = candidate.score.shape;
+    return {toString(candidate.schedule) +
+                (candidate.tilesKept ? "" : ", tiles recomputed"),
+            candidate.isRule,
+            estimate.microseconds,
+            estimate.memoryMicroseconds,
+            estimate.latencyMicroseconds,
+            estimate.issueMicroseconds,
+            std::string(cost::name(estimate.bound)),
+            shape.bytesRead,
+            shape.bytesWritten,
+            shape.block.registersPerThread,
+            shape.instructionsPerThread,
+            candidate.lost};
   }
 
   PrimitiveGraph graph;

@@ -42,6 +42,18 @@ struct CompileOptions {
   bool verify = false;
 };
 
+/// A schedule that was looked at, with the cost model's estimate of one launch.
+struct ScheduleReport {
+  std::string text; // as --emit schedule prints it; ends in ", tiles recomputed" where they are
+  bool isRule = false;
+  double microseconds = 0, memoryMicroseconds = 0, latencyMicroseconds = 0,
+         issueMicroseconds = 0;
+  std::string bound; // memory, latency, issue
+  int64_t bytesRead = 0, bytesWritten = 0, registers = 0;
+  double instructionsPerThread = 0;
+  std::string lost; // why it was not taken; "" for the chosen one
+};
+
 /// What is known of one launch besides the program; entries beside TargetProgram::steps of kind Launch, in order.
 struct KernelReport {
   std::string symbol;
@@ -51,6 +63,8 @@ struct KernelReport {
   double estimatedMicroseconds = 0;
   double compileCpuMilliseconds =
       0; // of the code; 0 where equal code was made before
+  ScheduleReport chosen;
+  std::vector<ScheduleReport> runnersUp; // at most 3, best first
 };
 
 /// A decision of the planner, by names.

@@ -195,6 +195,7 @@ Status explain(const ExplainVerb &options, Report &report) {
         return fate.error();
       text += "  " + *fate + "\n";
     }
+    text += scheduleText(target, report.kernels, node);
     text += decisionsText(*report.decisions, node);
   }
   if (!asked.empty())

@@ -164,6 +164,35 @@ Result<std::string> fateText(const PreparedModel &prepared,
   return std::string("not computed: nothing of it is left after the import");
 }
 
+std::string scheduleText(const TargetProgram &target,
+                         const std::vector<KernelEntry> &kernels,
+                         const std::string &node) {
+  std::string text;
+  auto line = [](const ScheduleEntry &entry) {
+    char times[160];
+    std::snprintf(times, sizeof times,
+                  ": %.4g us (launch and the largest of memory %.3g, latency "
+                  "%.3g, issue %.3g)",
+                  entry.microseconds, entry.memoryMicroseconds,
+                  entry.latencyMicroseconds, entry.issueMicroseconds);
+    return entry.text + (entry.microseconds > 0 ? times : "");
+  };
+  size_t kernel = 0;
+  for (const Step &step : target.steps) {
+    if (step.kind == Step::Kind::Library)
+      continue;
+    const KernelEntry &entry = kernels[kernel++];
+    if (!entry.schedule || std::find(step.nodes.begin(), step.nodes.end(),
+                                     node) == step.nodes.end())
+      continue;
+    text += "  schedule of " + step.name + ":\n    " +
+            line(entry.schedule->chosen) + "\n";
+    for (const ScheduleEntry &other : entry.schedule->runnersUp)
+      text += "    not " + line(other) + "\n      " + other.lost + "\n";
+  }
+  return text;
+}
+
 std::string decisionsText(const std::vector<DecisionEntry> &decisions,
                           const std::string &node) {
   std::string text;

@@ -10,6 +10,12 @@ namespace lockstitch::tool {
 /// One line per step that computes `node`; empty if none does.
 std::string placesText(const TargetProgram &target, const std::string &node);
 
+/// The schedule of every kernel that computes `node`, and what else it might
+/// have been; empty where that is not known. `kernels`: the report's.
+std::string scheduleText(const TargetProgram &target,
+                         const std::vector<KernelEntry> &kernels,
+                         const std::string &node);
+
 /// Why no step computes `node`: folded, dead, a view, a Constant.
 Result<std::string> fateText(const PreparedModel &prepared,
                              const std::string &target,

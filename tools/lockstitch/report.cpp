@@ -33,6 +33,21 @@ KernelEntry entryOf(const TargetProgram &target, const Step &step,
   return entry;
 }
 
+ScheduleEntry scheduleEntry(const ScheduleReport &report) {
+  return {report.text,
+          report.isRule,
+          report.microseconds,
+          report.memoryMicroseconds,
+          report.latencyMicroseconds,
+          report.issueMicroseconds,
+          report.bound,
+          report.bytesRead,
+          report.bytesWritten,
+          report.registers,
+          report.instructionsPerThread,
+          report.lost};
+}
+
 LibraryEntry libraryEntry(const Step &step) {
   LibraryEntry entry;
   entry.name = step.name;
@@ -152,6 +167,10 @@ void addCompilation(Report &report, const Compilation &compilation,
       const KernelReport &kernel = known.kernels[launch++];
       entry.compileCpuMilliseconds = kernel.compileCpuMilliseconds;
       entry.estimatedMicroseconds = kernel.estimatedMicroseconds;
+      entry.schedule.emplace();
+      entry.schedule->chosen = scheduleEntry(kernel.chosen);
+      for (const ScheduleReport &other : kernel.runnersUp)
+        entry.schedule->runnersUp.push_back(scheduleEntry(other));
       if (!isGpu)
         continue;
       if (kernel.registers >= 0)

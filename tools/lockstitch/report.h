@@ -21,6 +21,24 @@ struct DecisionReport;
 
 namespace lockstitch::tool {
 
+/// A schedule that a kernel might have; estimates of the cost model.
+struct ScheduleEntry {
+  std::string text;
+  bool isRule = false;
+  double microseconds = 0, memoryMicroseconds = 0, latencyMicroseconds = 0,
+         issueMicroseconds = 0;
+  std::string bound;
+  int64_t bytesRead = 0, bytesWritten = 0, registers = 0;
+  double instructionsPerThread = 0;
+  std::string lost; // why it was not taken
+};
+
+/// The schedule that a kernel has, and the best that it does not have.
+struct ScheduleEntries {
+  ScheduleEntry chosen;
+  std::vector<ScheduleEntry> runnersUp;
+};
+
 struct KernelEntry {
   std::string name;
   std::optional<std::string> code; // equal code has an equal one
@@ -31,6 +49,7 @@ struct KernelEntry {
   std::optional<double> waves;
   std::optional<int64_t> smsBusy, bytesInFlightPerSm, bytesRead, bytesWritten;
   std::optional<double> estimatedMicroseconds, compileCpuMilliseconds;
+  std::optional<ScheduleEntries> schedule;
   std::optional<LaunchCounters> counters;
   std::vector<Finding> findings;
 };

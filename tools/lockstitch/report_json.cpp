@@ -64,6 +64,32 @@ Json toJson(const Finding &finding) {
       {"nodes", finding.nodes}};
 }
 
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json toJson(const ScheduleEntry &entry) {
+  return {{"text", entry.text},
+          {"by_rule", entry.isRule},
+          {"estimated_us", number(entry.microseconds)},
+          {"memory_us", number(entry.memoryMicroseconds)},
+          {"latency_us", number(entry.latencyMicroseconds)},
+          {"issue_us", number(entry.issueMicroseconds)},
+          {"bound", entry.bound},
+          {"bytes_read", entry.bytesRead},
+          {"bytes_written", entry.bytesWritten},
+          {"registers", entry.registers},
+          {"instructions_per_thread", number(entry.instructionsPerThread)},
+          {"lost", orNull(entry.lost)}};
+}
+
+Json toJson(const ScheduleEntries &schedule) {
+  Json others = Json::array();
+  for (const ScheduleEntry &entry : schedule.runnersUp)
+    others.push_back(toJson(entry));
+  return {{"chosen", toJson(schedule.chosen)}, {"runners_up", others}};
+}
+
 Json toJson(const KernelEntry &kernel) {
   Json findings = Json::array();
   for (const Finding &finding : kernel.findings)
@@ -86,6 +112,8 @@ Json toJson(const KernelEntry &kernel) {
       {"bytes_written", orNull(kernel.bytesWritten)},
       {"estimated_us", orNull(kernel.estimatedMicroseconds)},
       {"compile_cpu_ms", orNull(kernel.compileCpuMilliseconds)},
+      {"schedule",
+       kernel.schedule ? toJson(*kernel.schedule) : Json(nullptr)},
       {"counters", kernel.counters ? toJson(*kernel.counters) : Json(nullptr)},
       {"findings", findings}};
 }
