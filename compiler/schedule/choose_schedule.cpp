@@ -9,6 +9,8 @@ namespace lockstitch {
 namespace {
 
 constexpr double kClearlyBetter = 0.9; // of the rule's estimate
+constexpr double kClearlyFewer = 0.8;  // of the rule's instructions
+constexpr double kAsFast = 1.01;       // of the rule's estimate
 constexpr size_t kRunnersUp = 3;
 
 StageOptions firstOptions(const ScheduleTarget &target) {
@@ -18,10 +20,26 @@ StageOptions firstOptions(const ScheduleTarget &target) {
   return options;
 }
 
-std::string microseconds(double value) {
+std::string decimal(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g us", value);
+  std::snprintf(text, sizeof text, "%.3g", value);
   return text;
+}
+std::string microseconds(double value) { return decimal(value) + " us"; }
+
+double timeOf(const ScheduleCandidate &candidate) {
+  return candidate.score.estimate.microseconds;
+}
+
+int64_t bytesOf(const ScheduleCandidate &candidate) {
+  return candidate.score.shape.bytesRead + candidate.score.shape.bytesWritten;
+}
+
+/// Of all threads.
+double instructionsOf(const ScheduleCandidate &candidate) {
+  return candidate.score.shape.instructionsPerThread *
+         static_cast<double>(candidate.score.shape.blocks *
+                             candidate.score.shape.block.threads);
 }
 
 /// A candidate with the program it belongs to.
@@ -46,22 +64,7 @@ public:
       refuse({false, "no schedule fits what is asked for"});
       return firstRefusal;
     }
-    size_t best = 0;
-    const ScheduleCandidate &first = fitting[0].candidate;
-    double limit =
-        first.score.estimate.microseconds * (first.isRule ? kClearlyBetter : 1);
-    for (size_t i = 1; i < fitting.size(); ++i) {
-      ScheduleCandidate &other = fitting[i].candidate;
-      if (other.score.estimate.microseconds >= limit)
-        continue;
-      if (std::string more = first.isRule ? whatIsMore(first, other) : "";
-          !more.empty()) {
-        other.lost = more;
-        continue;
-      }
-      best = i;
-      limit = other.score.estimate.microseconds;
-    }
+    size_t best = pickBest(fitting);
     ScheduleChoice choice;
     Scored chosen = std::move(fitting[best]);
     fitting.erase(fitting.begin() + static_cast<std::ptrdiff_t>(best));
@@ -71,8 +74,7 @@ public:
     choice.chosen = std::move(chosen.candidate);
     std::sort(fitting.begin(), fitting.end(),
               [](const Scored &a, const Scored &b) {
-                double left = a.candidate.score.estimate.microseconds,
-                       right = b.candidate.score.estimate.microseconds;
+                double left = timeOf(a.candidate), right = timeOf(b.candidate);
                 return left != right ? left < right : a.order < b.order;
               });
     for (std::vector<Scored> *list : {&fitting, &misfits})
@@ -92,7 +94,7 @@ private:
     StageProgram program;
   };
 
-  /// The programs that the kernel can be: with tiles and without; a loop kernel with narrower vectors too.
+  /// The programs that the kernel can be: with tiles and without; a loop kernel with narrower vectors on request.
   std::optional<Refusal> buildVariants() {
     StageOptions options = firstOptions(target);
     auto add = [&]() -> std::optional<Refusal> {
@@ -109,13 +111,10 @@ private:
     if (!variants[0].program.tiles.empty()) {
       options.tiles = false;
       (void)add(); // it need not build: then it is no candidate
-    } else if (!hasReductions(variants[0].program)) {
-      // Narrower vectors are more threads: for outputs that are too small to fill the machine, or on request.
-      bool small = variants[0].program.rows < target.multiprocessors * 256;
+    } else if (!hasReductions(variants[0].program) && pin.vectorWidth) {
       for (int64_t bytes : {8, 4}) {
         options.vectorBytes = bytes;
-        if (small || pin.vectorWidth)
-          (void)add();
+        (void)add();
       }
     }
     return std::nullopt;
@@ -163,46 +162,70 @@ private:
       firstRefusal = std::move(refusal);
   }
 
-  /// What `other` has more of than the rule's schedule, bytes or instructions: then a better estimate is not believed.
+  /// The position of the best. Marks why faster ones are not believed.
+  static size_t pickBest(std::vector<Scored> &fitting) {
+    const ScheduleCandidate &first = fitting[0].candidate;
+    double rule = timeOf(first);
+    // Times are compared in steps of 5 %; then instructions count.
+    auto rank = [&](const ScheduleCandidate &candidate) {
+      return std::pair{std::isfinite(rule) && rule > 0
+                           ? std::round(timeOf(candidate) / (0.05 * rule))
+                           : timeOf(candidate),
+                       instructionsOf(candidate)};
+    };
+    size_t best = 0;
+    for (size_t i = 1; i < fitting.size(); ++i) {
+      ScheduleCandidate &other = fitting[i].candidate;
+      if (first.isRule && std::isfinite(rule)) {
+        bool faster = timeOf(other) <= rule * kClearlyBetter,
+             fewer =
+                 timeOf(other) <= rule * kAsFast &&
+                 instructionsOf(other) <= instructionsOf(first) * kClearlyFewer;
+        if (!faster && !fewer)
+          continue;
+        other.lost = whatIsMore(first, other);
+        if (!other.lost.empty())
+          continue;
+      }
+      if (rank(other) < rank(fitting[best].candidate))
+        best = i;
+    }
+    return best;
+  }
+
+  /// What `other` has more of than the rule's schedule, bytes, instructions or idle multiprocessors: then a better estimate is not
+  /// believed.
   static std::string whatIsMore(const ScheduleCandidate &rule,
                                 const ScheduleCandidate &other) {
-    std::string times =
-        microseconds(other.score.estimate.microseconds) + " to " +
-        microseconds(rule.score.estimate.microseconds) + " of the rule's, but ";
-    auto bytes = [](const ScheduleCandidate &candidate) {
-      return candidate.score.shape.bytesRead +
-             candidate.score.shape.bytesWritten;
-    };
-    if (bytes(other) > bytes(rule))
-      return times + "it moves " + std::to_string(bytes(other)) + " bytes to " +
-             std::to_string(bytes(rule));
-    auto instructions = [](const ScheduleCandidate &candidate) {
-      return candidate.score.shape.instructionsPerThread *
-             static_cast<double>(candidate.score.shape.blocks *
-                                 candidate.score.shape.block.threads);
-    };
-    double ratio = instructions(other) / instructions(rule);
-    if (ratio <= 1)
-      return "";
-    char text[64];
-    std::snprintf(text, sizeof text, "it executes %.2f times its instructions",
-                  ratio);
-    return times + text;
+    std::string times = microseconds(timeOf(other)) + " to " +
+                        microseconds(timeOf(rule)) + " of the rule's, but ";
+    if (bytesOf(other) > bytesOf(rule))
+      return times + "it moves " + std::to_string(bytesOf(other)) +
+             " bytes to " + std::to_string(bytesOf(rule));
+    if (int64_t busy = other.score.estimate.smsBusy,
+        before = rule.score.estimate.smsBusy;
+        busy < before)
+      return times + "it keeps " + std::to_string(busy) +
+             " multiprocessors busy instead of " + std::to_string(before);
+    double ratio = instructionsOf(other) / instructionsOf(rule);
+    return ratio <= 1 ? ""
+                      : times + "it executes " + decimal(ratio) +
+                            " times its instructions";
   }
 
   static std::string whyLost(const ScheduleCandidate &chosen,
                              const ScheduleCandidate &other) {
-    double mine = other.score.estimate.microseconds,
-           best = chosen.score.estimate.microseconds;
-    if (!std::isfinite(mine))
+    if (!std::isfinite(timeOf(other)))
       return "a multiprocessor holds no block of it";
-    std::string times = microseconds(mine) + " to " + microseconds(best);
-    if (mine == best)
-      return "estimated alike; the first is taken";
-    if (mine < best)
-      return times + ": less than 10 % below the rule's";
-    return times + ", bound by " +
-           std::string(name(other.score.estimate.bound));
+    double ratio = instructionsOf(other) / instructionsOf(chosen);
+    std::string times = microseconds(timeOf(other)) + " to " +
+                        microseconds(timeOf(chosen)) + ", bound by " +
+                        std::string(name(other.score.estimate.bound));
+    if (ratio == 1)
+      return timeOf(other) == timeOf(chosen)
+                 ? "estimated alike; the first is taken"
+                 : times;
+    return times + "; " + decimal(ratio) + " times the instructions";
   }
 
   const PrimitiveGraph &graph;

@@ -1,12 +1,12 @@
 // Chooses how a kernel runs on a target: vector width, threads per row, rows per block, tiles or recomputation.
 //
-//   stage programs (tiles kept | recomputed; vectors of 16, 8, 4 bytes) -> candidates -> resources -> score -> the best
+//   stage programs (tiles kept | recomputed) -> candidates -> resources -> score -> the best
 //
-// The rule's schedule (candidates.h) comes first. Another takes its place only if it is estimated at least 10 % faster and neither moves
-// more bytes nor executes more instructions: the cost model ranks lanes, waves and multiprocessors that are busy, but it does not
-// see a cache line or a dependence. Left alone it takes narrow vectors for small kernels (more threads in flight), which the
-// simulator counts at up to three times the instructions and twice the sectors (transposes, rotary embeddings). Of equal
-// estimates the first in the order of the candidates is taken, so the choice is the same on every run.
+// The rule's schedule (candidates.h) comes first. Another takes its place only if it is estimated 10 % faster, or as fast with
+// 20 % fewer instructions; and if it has no more of anything, bytes, instructions or idle multiprocessors. Left alone, the cost model, which ranks
+// lanes, waves and busy multiprocessors but does not see a dependence, took more threads with less to do each for small kernels,
+// which the simulator counts at up to three times the instructions and twice the sectors. Of the best the first in the order
+// of the candidates is taken, so the choice is the same on every run.
 #ifndef LOCKSTITCH_COMPILER_SCHEDULE_CHOOSE_SCHEDULE_H
 #define LOCKSTITCH_COMPILER_SCHEDULE_CHOOSE_SCHEDULE_H
 

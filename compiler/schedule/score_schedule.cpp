@@ -11,6 +11,8 @@ namespace {
 constexpr double kCachedAgain = 1 / 2.5; // of the price of a byte from memory
 constexpr double kSectorBytes = 32;
 constexpr double kBarrierInstructions = 20; // waiting, as issue slots
+constexpr double kThreadInstructions = 20;  // which row, which columns
+constexpr double kAddressInstructions = 4;  // of one access
 constexpr int64_t kBaseRegisters = 24;
 
 double instructionsOf(ScalarOpcode opcode) {
@@ -32,6 +34,25 @@ double instructionsOf(ScalarOpcode opcode) {
   default:
     return 1;
   }
+}
+
+/// Sectors that one row of `bytes` bytes side by side takes, a fraction where rows share a warp's access.
+double sectorsOfRow(double bytes, double elementBytes,
+                    const KernelSchedule &schedule) {
+  double lanes = std::min(schedule.threadsPerRow, 32u);
+  double step = lanes * schedule.vectorWidth * elementBytes; // of a warp
+  // Where rows begin within a sector, each access of a part of one touches one sector more.
+  double more = std::fmod(bytes, kSectorBytes) == 0 ? 0 : 1;
+  if (schedule.threadsPerRow < 32 && bytes <= step) {
+    // Several whole rows in one access, one behind the other.
+    double rows = std::min<double>(32 / lanes, schedule.rowsPerBlock);
+    more = std::fmod(bytes * rows, kSectorBytes) == 0 ? 0 : 1;
+    return (bytes * rows / kSectorBytes + more) / rows;
+  }
+  double accesses = std::ceil(bytes / step);
+  return std::max(bytes, std::min(step, kSectorBytes) * accesses) /
+             kSectorBytes +
+         more * accesses;
 }
 
 double log2Of(int64_t value) {
@@ -126,6 +147,9 @@ ScheduleScore ScheduleScorer::score(const KernelSchedule &schedule) {
   const cost::Device &device = deviceOf(target);
   const double width = schedule.vectorWidth, threads = schedule.threadsPerRow,
                rows = static_cast<double>(std::max<int64_t>(program.rows, 1));
+  // Rows past the end are read and computed, not stored.
+  const double rowsComputed =
+      static_cast<double>(schedule.gridX * schedule.rowsPerBlock);
   // Rows whose lanes share a warp, and so an access.
   const double rowsInWarp =
       std::min<double>(std::max(1.0, 32 / threads), schedule.rowsPerBlock);
@@ -151,18 +175,25 @@ ScheduleScore ScheduleScorer::score(const KernelSchedule &schedule) {
   bool rowsAreCached = blocks * schedule.rowsPerBlock * rowBytes <=
                        static_cast<double>(device.l2Bytes);
 
-  double read = 0, written = 0, instructions = 10;
+  double read = 0, written = 0, instructions = kThreadInstructions;
   for (const StageAccess &access : accesses(schedule.vectorWidth)) {
     double columns =
         access.touchesColumn
             ? static_cast<double>(program.stages[access.stage].columns)
             : 1;
-    double bytes = static_cast<double>(access.elementBytes);
-    if (access.touchesColumn && !access.isContiguous)
-      bytes = access.rowsAreNeighbours
-                  ? std::max(bytes, kSectorBytes / rowsInWarp)
-                  : kSectorBytes;
-    double total = columns * access.times * bytes * (access.perRow ? rows : 1) *
+    double bytes = static_cast<double>(access.elementBytes), ofRow;
+    if (access.isContiguous)
+      ofRow = sectorsOfRow(columns * bytes, bytes, schedule) * kSectorBytes;
+    else if (!access.touchesColumn)
+      ofRow = bytes;
+    else
+      ofRow = columns * (access.rowsAreNeighbours
+                             ? std::max(bytes, kSectorBytes / rowsInWarp)
+                             : kSectorBytes);
+    double total = ofRow * access.times *
+                   (!access.perRow   ? 1
+                    : access.isStore ? rows
+                                     : rowsComputed) *
                    (access.isRepeated && rowsAreCached ? kCachedAgain : 1);
     (access.isStore ? written : read) += total;
     double perStep =
@@ -170,7 +201,7 @@ ScheduleScore ScheduleScorer::score(const KernelSchedule &schedule) {
             ? std::ceil(width * static_cast<double>(access.elementBytes) / 16)
         : access.touchesColumn ? width
                                : 1;
-    instructions += access.times * (perStep + 1) *
+    instructions += access.times * (perStep + kAddressInstructions) *
                     (access.touchesColumn ? steps(access.stage) : 1);
   }
   bool tilesInShared = false;

@@ -3,7 +3,8 @@
 //   bytes          every load and store of a stage, once per row. What does not vary with the row is read from memory once. What an
 //                  earlier stage has read already costs 1/2.5 where the rows under way fit the L2 cache (a ratio of bandwidths of
 //                  the kind that XLA's model assumes), else the same again.
-//   coalescing     an access whose neighbouring lanes are not neighbours in memory moves a sector of 32 bytes per element
+//   coalescing     sectors of 32 bytes that a warp's accesses touch: one per element where neighbouring lanes are not neighbours in
+//                  memory, one more per access where a row begins within a sector; rows past the end are read too
 //   instructions   per thread: operations times elements, accesses, shuffles and barriers of the folds; elementary functions and
 //                  divisions count as the sequences that they are
 //   registers      a base, the tiles that live in registers, one vector per accumulator and per value in flight

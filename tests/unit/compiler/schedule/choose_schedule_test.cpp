@@ -75,8 +75,18 @@ TEST(ChooseSchedule, AtLeastAsGoodAsTheRuleAndWithReasonsForTheRest) {
       for (const ScheduleCandidate &other : choice.runnersUp) {
         EXPECT_NE(other.lost, "");
         if (other.isRule && !choice.chosen.isRule) {
-          EXPECT_LT(choice.chosen.score.estimate.microseconds,
-                    other.score.estimate.microseconds);
+          const cost::KernelShape &taken = choice.chosen.score.shape,
+                                  &rule = other.score.shape;
+          EXPECT_LE(choice.chosen.score.estimate.microseconds,
+                    other.score.estimate.microseconds * 1.01);
+          EXPECT_GE(choice.chosen.score.estimate.smsBusy,
+                    other.score.estimate.smsBusy);
+          EXPECT_LE(taken.bytesRead + taken.bytesWritten,
+                    rule.bytesRead + rule.bytesWritten);
+          EXPECT_LE(taken.instructionsPerThread *
+                        static_cast<double>(taken.blocks * taken.block.threads),
+                    rule.instructionsPerThread *
+                        static_cast<double>(rule.blocks * rule.block.threads));
         }
       }
       EXPECT_FALSE(
