@@ -101,6 +101,9 @@ void BodyEmitter::analyse(const StageBlock &block) {
           fold.values, [&](StageValueId value) { return varying[value]; });
       for (StageValueId result : fold.results)
         varying[result] = varies;
+      for (StageValueId running : op.loop->running)
+        varying[running] = varies;
+      analyse(op.loop->trip);
       break;
     }
     }
@@ -209,6 +212,9 @@ void BodyEmitter::emitLoop(const StageOp &op, BodyContext &context) {
     emitBlock(loop.body, context);
     SmallVector<Value> carried(loopOp.getRegionIterArgs());
     SmallVector<Value> next = emitUpdate(fold, carried, lanes);
+    for (size_t i = 0; i < loop.running.size(); ++i)
+      values[loop.running[i]] = {next[i], fold.types[i], depth()};
+    emitBlock(loop.trip, context);
     scf::YieldOp::create(v.b, next);
     leave();
   }

@@ -86,6 +86,9 @@ private:
     prepareGraph(graph, options);
     if (auto problem = graph.verify())
       return Error::internal("graph", *problem);
+    for (const Origin &origin : graph.origins)
+      if (!origin.note.empty() && origin.fate == Origin::Fate::Primitive)
+        compilation.notes.push_back({origin.node, origin.note});
     if (options.emit.count("primitives"))
       compilation.emitted["primitives"] = toString(graph);
     return {};

@@ -95,6 +95,8 @@ struct Compilation {
   std::vector<TargetReport> targets; // beside program->targets
   CompileSeconds seconds;
   std::map<std::string, std::string> emitted; // stage -> text or bytes
+  /// What is special about the way that some nodes are computed: node ID, text.
+  std::vector<std::pair<std::string, std::string>> notes;
 };
 
 /// Compiles `graph`, which the importer made. Errors: refused (unknown target, a plan that does not fit: the message has the

@@ -1,6 +1,4 @@
-// Evaluates in blocks of coordinates: every operation of a body, and every node
-// of an index expression, is done for a whole block before the next one, so
-// that the cost of interpreting is paid once per block.
+// Evaluates in blocks of coordinates (evaluate_program.h).
 //
 // A reduction walks its domain in row-major order (the reduced dimensions are
 // the inner ones). Values are folded in runs of 64, and runs are combined like
@@ -9,7 +7,8 @@
 #include "compiler/graph/evaluate.h"
 
 #include "compiler/graph/evaluate_library.h"
-#include "compiler/graph/evaluate_scalar.h"
+#include "compiler/graph/evaluate_program.h"
+#include "compiler/graph/evaluate_scatter.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,228 +16,8 @@
 namespace lockstitch {
 namespace {
 
-using evaluation::Slot;
-constexpr int64_t kBlock = 512;
+using namespace evaluation;
 constexpr int64_t kRun = 64;
-
-/// Coordinates of a block of the iteration space, one array per dimension.
-struct Coordinates {
-  size_t count = 0;
-  std::vector<std::vector<int64_t>> dims;
-
-  void setLinear(const std::vector<int64_t> &extents, int64_t first, size_t n) {
-    count = n;
-    dims.resize(extents.size());
-    for (auto &dim : dims)
-      dim.resize(n);
-    for (size_t i = 0; i < n; ++i) {
-      int64_t rest = first + static_cast<int64_t>(i);
-      for (size_t d = extents.size(); d-- > 0;) {
-        dims[d][i] = rest % extents[d];
-        rest /= extents[d];
-      }
-    }
-  }
-};
-
-using Column = std::vector<int64_t>;
-
-Column evaluateIndex(const IndexExpr &expr, const Coordinates &at,
-                     const std::vector<const Slot *> &runtimes) {
-  switch (expr.kind()) {
-  case IndexExpr::Kind::Constant:
-    return Column(at.count, expr.value());
-  case IndexExpr::Kind::Dim:
-    return at.dims[expr.position()];
-  case IndexExpr::Kind::Runtime: {
-    Column values(at.count);
-    for (size_t i = 0; i < at.count; ++i)
-      values[i] = runtimes[expr.position()][i].integer;
-    return values;
-  }
-  default:
-    break;
-  }
-  Column left = evaluateIndex(expr.lhs(), at, runtimes);
-  if (expr.kind() == IndexExpr::Kind::FloorDiv ||
-      expr.kind() == IndexExpr::Kind::Mod) {
-    int64_t divisor = expr.rhs().value();
-    for (int64_t &value : left) {
-      int64_t rest = value % divisor;
-      if (rest < 0)
-        rest += divisor;
-      value =
-          expr.kind() == IndexExpr::Kind::Mod ? rest : (value - rest) / divisor;
-    }
-    return left;
-  }
-  Column right = evaluateIndex(expr.rhs(), at, runtimes);
-  for (size_t i = 0; i < at.count; ++i)
-    left[i] = expr.kind() == IndexExpr::Kind::Add ? left[i] + right[i]
-                                                  : left[i] * right[i];
-  return left;
-}
-
-/// Runs one program on blocks. Keeps its columns between calls.
-class ProgramRunner {
-public:
-  ProgramRunner(const ScalarProgram &program,
-                std::span<const OperandView> operands)
-      : program(program), operands(operands), columns(program.ops.size()) {
-    for (const OperandView &operand : operands)
-      strides.push_back(rowMajorStrides(operand.type.shape));
-  }
-
-  /// `arguments[i]` is the column of argument i of a region. False after a read
-  /// out of bounds.
-  bool run(const Coordinates &at,
-           const std::vector<const Slot *> &arguments = {}) {
-    for (size_t i = 0; i < program.ops.size(); ++i) {
-      const ScalarOp &op = program.ops[i];
-      columns[i].resize(at.count);
-      Slot *result = columns[i].data();
-      switch (op.opcode) {
-      case ScalarOpcode::Argument:
-        std::copy_n(arguments[op.operand], at.count, result);
-        break;
-      case ScalarOpcode::Constant:
-        std::fill_n(result, at.count,
-                    evaluation::constantSlot(op.type, op.constant));
-        break;
-      case ScalarOpcode::Index: {
-        Column values = evaluateIndex(op.index, at, {});
-        for (size_t j = 0; j < at.count; ++j)
-          result[j].integer = values[j];
-        break;
-      }
-      case ScalarOpcode::InRange: {
-        Column values = evaluateIndex(op.index, at, {});
-        for (size_t j = 0; j < at.count; ++j)
-          result[j].integer = op.lo <= values[j] && values[j] <= op.hi;
-        break;
-      }
-      case ScalarOpcode::Read:
-        if (!read(op, at, result))
-          return false;
-        break;
-      default: {
-        const Slot *args[3];
-        for (size_t j = 0; j < op.args.size(); ++j)
-          args[j] = columns[op.args[j]].data();
-        evaluation::applyOpcode(op.opcode, op.type,
-                                program[op.args.back()].type,
-                                {args, op.args.size()}, result, at.count);
-        break;
-      }
-      }
-    }
-    return true;
-  }
-
-  const Slot *result(size_t index) const {
-    return columns[program.results[index]].data();
-  }
-
-private:
-  bool read(const ScalarOp &op, const Coordinates &at, Slot *result) {
-    const OperandView &operand = operands[op.operand];
-    size_t width = byteSize(operand.type.element);
-    std::vector<const Slot *> runtimes;
-    for (ScalarId arg : op.args)
-      runtimes.push_back(columns[arg].data());
-    std::vector<bool> admitted(at.count, true);
-    for (const IndexConstraint &constraint : op.map.constraints) {
-      Column values = evaluateIndex(constraint.expr, at, runtimes);
-      for (size_t i = 0; i < at.count; ++i)
-        if (values[i] < constraint.lo || values[i] > constraint.hi)
-          admitted[i] = false;
-    }
-    Column place(at.count, 0);
-    for (size_t d = 0; d < op.map.results.size(); ++d) {
-      Column values = evaluateIndex(op.map.results[d], at, runtimes);
-      int64_t extent = operand.type.shape[d].value();
-      for (size_t i = 0; i < at.count; ++i) {
-        if (admitted[i] && (values[i] < 0 || values[i] >= extent))
-          return false;
-        place[i] += values[i] * strides[op.operand][d];
-      }
-    }
-    Slot zero;
-    if (isFloat(op.type))
-      zero.real = 0;
-    else
-      zero.integer = 0;
-    for (size_t i = 0; i < at.count; ++i)
-      result[i] =
-          admitted[i]
-              ? evaluation::load(operand.type.element,
-                                 operand.bytes.data() + place[i] * width)
-              : zero;
-    return true;
-  }
-
-  const ScalarProgram &program;
-  std::span<const OperandView> operands;
-  std::vector<std::vector<int64_t>> strides;
-  std::vector<std::vector<Slot>> columns;
-};
-
-using Accumulators = std::vector<Slot>;
-
-/// Folds values one by one, or two sets of accumulators, by a region of a
-/// reducer.
-class Folder {
-public:
-  explicit Folder(const ScalarProgram &program)
-      : program(program), runner(program, {}) {
-    one.count = 1;
-    // update or combine as one operation on (accumulator, value): the usual
-    // case.
-    if (program.ops.size() == 3 && program.results.size() == 1 &&
-        program[program.results[0]].args.size() == 2) {
-      const ScalarOp &op = program[program.results[0]];
-      const ScalarOp &a = program[op.args[0]], &b = program[op.args[1]];
-      simple = a.opcode == ScalarOpcode::Argument && a.operand == 0 &&
-               b.opcode == ScalarOpcode::Argument && b.operand == 1;
-    }
-  }
-
-  void fold(Accumulators &into, std::span<const Slot> values) {
-    if (simple) {
-      const ScalarOp &op = program[program.results[0]];
-      const Slot *args[2] = {into.data(), values.data()};
-      evaluation::applyOpcode(op.opcode, op.type, op.type, args, into.data(),
-                              1);
-      return;
-    }
-    std::vector<const Slot *> arguments;
-    for (const Slot &slot : into)
-      arguments.push_back(&slot);
-    for (const Slot &slot : values)
-      arguments.push_back(&slot);
-    runner.run(one, arguments);
-    for (size_t i = 0; i < into.size(); ++i)
-      into[i] = runner.result(i)[0];
-  }
-
-private:
-  const ScalarProgram &program;
-  ProgramRunner runner;
-  Coordinates one;
-  bool simple = false;
-};
-
-std::vector<int64_t> extentsOf(const Shape &shape) {
-  std::vector<int64_t> extents;
-  for (const Dim &dim : shape)
-    extents.push_back(dim.value());
-  return extents;
-}
-
-Error outOfBounds(const Primitive &primitive) {
-  return Error::internal(primitive.name,
-                         "its body reads outside of an operand");
-}
 
 Status evaluatePull(const Primitive &primitive, const TensorType &type,
                     std::span<const OperandView> operands,
@@ -266,9 +45,7 @@ Status evaluateReduce(const Primitive &primitive, const TensorType &type,
   const Reducer &reducer = primitive.reducer;
   size_t numAccumulators = reducer.types.size(),
          numValues = primitive.body.results.size();
-  Accumulators neutral(numAccumulators);
-  for (size_t i = 0; i < numAccumulators; ++i)
-    neutral[i] = evaluation::constantSlot(reducer.types[i], reducer.init[i]);
+  Accumulators neutral = neutralOf(reducer);
 
   ProgramRunner body(primitive.body, operands);
   Folder update(reducer.update), combine(reducer.combine);
@@ -335,19 +112,7 @@ Status evaluateReduce(const Primitive &primitive, const TensorType &type,
     }
   }
 
-  ProgramRunner finish(reducer.finish, {});
-  std::vector<int64_t> resultExtents = extentsOf(type.shape);
-  size_t width = byteSize(type.element);
-  for (int64_t first = 0; first < outputs; first += kBlock) {
-    at.setLinear(resultExtents, first, std::min(kBlock, outputs - first));
-    std::vector<const Slot *> arguments;
-    for (const std::vector<Slot> &column : folded)
-      arguments.push_back(column.data() + first);
-    finish.run(at, arguments);
-    for (size_t i = 0; i < at.count; ++i)
-      evaluation::store(type.element, finish.result(0)[i],
-                        result.data() + (first + i) * width);
-  }
+  storeFinished(reducer, type, folded, result);
   return {};
 }
 
@@ -367,6 +132,15 @@ evaluatePrimitive(const Primitive &primitive, const TensorType &resultType,
     break;
   case Primitive::Kind::Library:
     evaluation::evaluateLibraryCall(primitive.call, operands, result);
+    break;
+  case Primitive::Kind::Scan:
+    status = evaluateScan(primitive, resultType, operands, result);
+    break;
+  case Primitive::Kind::Push:
+    status = evaluatePush(primitive, resultType, operands, result);
+    break;
+  case Primitive::Kind::Sort:
+    status = evaluateSort(primitive, resultType, operands, result);
     break;
   }
   if (!status.ok())

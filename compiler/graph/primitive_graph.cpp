@@ -254,6 +254,112 @@ verifyProgram(const PrimitiveGraph &graph, const Primitive &primitive,
   return std::nullopt;
 }
 
+/// Does the iteration space fit the shape of the result?
+std::optional<std::string> verifySpace(const PrimitiveGraph &graph,
+                                       const Primitive &primitive) {
+  const TensorType &result = graph.type(primitive.result);
+  const Shape &domain = primitive.domain;
+  switch (primitive.kind) {
+  case Primitive::Kind::Pull:
+  case Primitive::Kind::Reduce:
+    if (primitive.reducedDims > domain.size() ||
+        primitive.resultRank() != result.shape.size() ||
+        !std::equal(result.shape.begin(), result.shape.end(), domain.begin()))
+      return "its domain does not begin with the shape of its result " +
+             toString(result);
+    break;
+  case Primitive::Kind::Scan:
+  case Primitive::Kind::Sort: {
+    Shape shape = result.shape;
+    bool fits = primitive.along < domain.size() &&
+                domain.size() == shape.size() && primitive.reducedDims == 0;
+    if (fits && primitive.kind == Primitive::Kind::Sort &&
+        shape[primitive.along].value() < domain[primitive.along].value())
+      shape[primitive.along] = domain[primitive.along]; // only the first ones
+    if (!fits || shape != domain)
+      return "its domain does not fit its result " + toString(result);
+    break;
+  }
+  case Primitive::Kind::Push:
+    if (primitive.reducedDims ||
+        primitive.target.numDims != primitive.domain.size() ||
+        primitive.target.results.size() != result.shape.size())
+      return "its target does not lead from its domain to its result " +
+             toString(result);
+    break;
+  case Primitive::Kind::Library:
+    break;
+  }
+  return std::nullopt;
+}
+
+bool usesRuntimeFrom(const IndexExpr &expr, size_t first) {
+  switch (expr.kind()) {
+  case IndexExpr::Kind::Constant:
+  case IndexExpr::Kind::Dim:
+    return false;
+  case IndexExpr::Kind::Runtime:
+    return expr.position() >= first;
+  default:
+    return usesRuntimeFrom(expr.lhs(), first) ||
+           usesRuntimeFrom(expr.rhs(), first);
+  }
+}
+
+std::optional<std::string> verifyPush(const PrimitiveGraph &graph,
+                                      const Primitive &primitive) {
+  const TensorType &result = graph.type(primitive.result);
+  const ScalarProgram &body = primitive.body;
+  if (primitive.operands.empty() ||
+      !(graph.type(primitive.operands[0]) == result))
+    return "its operand 0 is no base of type " + toString(result);
+  if (body.results.empty())
+    return "yields no update";
+  for (size_t i = 1; i < body.results.size(); ++i)
+    if (body[body.results[i]].type != ElementType::I64)
+      return "yields a target that is no i64";
+  for (const IndexExpr &expr : primitive.target.results)
+    if (usesRuntimeFrom(expr, body.results.size() - 1))
+      return "its target uses a value that its body does not yield";
+  for (const IndexConstraint &constraint : primitive.target.constraints)
+    if (usesRuntimeFrom(constraint.expr, body.results.size() - 1))
+      return "its target uses a value that its body does not yield";
+  const Reducer &reducer = primitive.reducer;
+  if (reducer.types.size() != 1 ||
+      (reducer.types[0] != result.element &&
+       reducer.types[0] != computeType(result.element)))
+    return "a push has one accumulator, an element of its result";
+  return std::nullopt;
+}
+
+std::optional<std::string> verifyReducer(const PrimitiveGraph &graph,
+                                         const Primitive &primitive) {
+  const Reducer &reducer = primitive.reducer;
+  std::vector<ElementType> updateTypes = reducer.types,
+                           combineTypes = reducer.types,
+                           finishTypes = reducer.types;
+  for (ScalarId id : primitive.body.results)
+    updateTypes.push_back(primitive.body[id].type);
+  if (primitive.kind == Primitive::Kind::Push)
+    updateTypes.resize(2); // the rest of what the body yields says where
+  combineTypes.insert(combineTypes.end(), reducer.types.begin(),
+                      reducer.types.end());
+  if (reducer.init.size() != reducer.types.size() ||
+      reducer.update.results.size() != reducer.types.size() ||
+      reducer.combine.results.size() != reducer.types.size() ||
+      reducer.finish.results.size() != 1)
+    return "its reducer's regions do not fit its accumulators";
+  for (auto [program, types] : {std::pair{&reducer.update, &updateTypes},
+                                std::pair{&reducer.combine, &combineTypes},
+                                std::pair{&reducer.finish, &finishTypes}})
+    if (auto problem = verifyProgram(graph, primitive, *program, *types, false))
+      return "reducer: " + *problem;
+  if (reducer.finish[reducer.finish.results[0]].type !=
+      graph.type(primitive.result).element)
+    return "finishes with another type than its result's";
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> PrimitiveGraph::verify() const {
@@ -270,44 +376,36 @@ std::optional<std::string> PrimitiveGraph::verify() const {
         return wrong("uses a later value");
     if (primitive.kind == Primitive::Kind::Library)
       continue;
+    if (auto problem = verifySpace(*this, primitive))
+      return wrong(*problem);
     const TensorType &result = type(primitive.result);
-    if (primitive.reducedDims > primitive.domain.size() ||
-        primitive.resultRank() != result.shape.size() ||
-        !std::equal(result.shape.begin(), result.shape.end(),
-                    primitive.domain.begin()))
-      return wrong("its domain does not begin with the shape of its result " +
-                   toString(result));
     if (auto problem =
             verifyProgram(*this, primitive, primitive.body, {}, true))
       return wrong("body: " + *problem);
-    if (primitive.kind == Primitive::Kind::Pull) {
+    switch (primitive.kind) {
+    case Primitive::Kind::Pull:
       if (primitive.reducedDims || primitive.body.results.size() != 1)
         return wrong("a pull yields one value and reduces nothing");
       if (primitive.body[primitive.body.results[0]].type != result.element)
         return wrong("yields another type than its result's");
-      continue;
+      break;
+    case Primitive::Kind::Sort:
+      if (primitive.body.results.size() != 1 ||
+          result.element != ElementType::I64)
+        return wrong("a sort yields one key and makes positions of type i64");
+      break;
+    case Primitive::Kind::Push:
+      if (auto problem = verifyPush(*this, primitive))
+        return wrong(*problem);
+      [[fallthrough]];
+    case Primitive::Kind::Reduce:
+    case Primitive::Kind::Scan:
+      if (auto problem = verifyReducer(*this, primitive))
+        return wrong(*problem);
+      break;
+    case Primitive::Kind::Library:
+      break;
     }
-    const Reducer &reducer = primitive.reducer;
-    std::vector<ElementType> updateTypes = reducer.types,
-                             combineTypes = reducer.types,
-                             finishTypes = reducer.types;
-    for (ScalarId id : primitive.body.results)
-      updateTypes.push_back(primitive.body[id].type);
-    combineTypes.insert(combineTypes.end(), reducer.types.begin(),
-                        reducer.types.end());
-    if (reducer.init.size() != reducer.types.size() ||
-        reducer.update.results.size() != reducer.types.size() ||
-        reducer.combine.results.size() != reducer.types.size() ||
-        reducer.finish.results.size() != 1)
-      return wrong("its reducer's regions do not fit its accumulators");
-    for (auto [program, types] : {std::pair{&reducer.update, &updateTypes},
-                                  std::pair{&reducer.combine, &combineTypes},
-                                  std::pair{&reducer.finish, &finishTypes}})
-      if (auto problem =
-              verifyProgram(*this, primitive, *program, *types, false))
-        return wrong("reducer: " + *problem);
-    if (reducer.finish[reducer.finish.results[0]].type != result.element)
-      return wrong("finishes with another type than its result's");
   }
   for (ValueId output : outputs)
     if (output >= values.size())

@@ -61,6 +61,8 @@ struct Origin {
       opType; // for messages only; nothing after the importer looks at it
   bool isConstantNode = false;
   Fate fate = Fate::Pending;
+  std::string note =
+      {}; // for `explain`: what is special about the way it is computed
 };
 using OriginId = uint32_t;
 
@@ -83,7 +85,13 @@ struct Reducer {
 struct Primitive {
   /// Pull: each element is computed from elements of the operands (elementwise, view, gather, pad, concat).
   /// Reduce: as Pull, over extra dimensions that are folded away.  Library: opaque, a library does it.
-  enum class Kind : uint8_t { Pull, Reduce, Library };
+  /// Scan: as Reduce along one dimension of the result, of which every element keeps what was folded up to and with it
+  /// (inclusive and forward; the others are index maps around it).
+  /// Push: each point of the domain, in row-major order, is combined with the element of the result that `target` names
+  /// (scatter); operand 0, which the body does not read, is what the result is before. Updates that fall outside of the
+  /// result, or that a constraint of `target` excludes, do nothing.
+  /// Sort: the stable order of keys along one dimension, as positions (i64). A NaN is larger than every number.
+  enum class Kind : uint8_t { Pull, Reduce, Library, Scan, Push, Sort };
 
   Kind kind = Kind::Pull;
   std::string name; // "ORIGIN/k", unique
@@ -91,16 +99,26 @@ struct Primitive {
   std::vector<ValueId> operands;
   ValueId result = kNone;
 
-  /// Iteration space: dimensions of the result, then (Reduce) the reduced ones.
+  /// Iteration space: dimensions of the result, then (Reduce) the reduced ones. Push: of the updates. Sort: of the keys;
+  /// the result may hold only the first ones along `along`.
   Shape domain;
   unsigned reducedDims = 0; // how many at the end of `domain` are folded away
-  ScalarProgram body; // one result for Pull; the reducer's values for Reduce
-  Reducer reducer;    // Reduce
-  LibraryCall call;   // Library
+  /// Yields one value for Pull and Sort (the key), the reducer's values for Reduce and Scan; for Push the update and then
+  /// the run-time variables of `target` (i64).
+  ScalarProgram body;
+  Reducer
+      reducer; // Reduce, Scan; Push: one accumulator, an element of the result
+  LibraryCall call;        // Library
+  unsigned along = 0;      // Scan, Sort: a dimension of `domain`
+  bool descending = false; // Sort
+  IndexMap target;         // Push: domain -> coordinates in the result
 
   unsigned resultRank() const { return domain.size() - reducedDims; }
   bool operator==(const Primitive &) const = default;
 };
+
+/// "pull", "reduce", ...: how the text form names it.
+std::string_view toString(Primitive::Kind kind);
 
 /// The model: values and primitives in topological order (operands before users).
 class PrimitiveGraph {

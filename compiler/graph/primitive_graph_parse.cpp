@@ -4,6 +4,7 @@
 
 #include "runtime/program/float16.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -101,14 +102,9 @@ private:
       return true;
     }
     Primitive primitive;
-    if (word("pull"))
-      primitive.kind = Primitive::Kind::Pull;
-    else if (word("reduce"))
-      primitive.kind = Primitive::Kind::Reduce;
-    else if (word("library"))
-      primitive.kind = Primitive::Kind::Library;
-    else
-      return fail("expected input, constant, pull, reduce or library");
+    if (!kind(primitive.kind))
+      return fail("expected input, constant, pull, reduce, library, scan, "
+                  "push or sort");
     if (!quoted(primitive.name) || !tensorType(type) || !word("("))
       return fail("expected \"name\" type (operands)");
     while (!word(")")) {
@@ -124,6 +120,17 @@ private:
     if (word("folding") && !number(folding))
       return fail("expected a number");
     primitive.reducedDims = static_cast<unsigned>(folding);
+    int64_t along = 0;
+    if (word("along") && !number(along))
+      return fail("expected a number");
+    primitive.along = static_cast<unsigned>(along);
+    primitive.descending = word("descending");
+    if (word("to")) {
+      size_t end = std::min(line.find(" from ", at), line.size());
+      if (!parseIndexMap(line.substr(at, end - at), primitive.target, error))
+        return fail(error);
+      at = end;
+    }
     if (word("from"))
       while (peek('"')) {
         std::string node;
@@ -137,12 +144,25 @@ private:
     } else {
       if (!program(primitive.body))
         return false;
-      if (primitive.kind == Primitive::Kind::Reduce &&
-          !reducer(primitive.reducer))
+      bool folds = primitive.kind == Primitive::Kind::Reduce ||
+                   primitive.kind == Primitive::Kind::Scan ||
+                   primitive.kind == Primitive::Kind::Push;
+      if (folds && !reducer(primitive.reducer))
         return false;
     }
     graph.add(std::move(primitive), type);
     return true;
+  }
+
+  bool kind(Primitive::Kind &kind) {
+    using Kind = Primitive::Kind;
+    for (Kind candidate : {Kind::Pull, Kind::Reduce, Kind::Library, Kind::Scan,
+                           Kind::Push, Kind::Sort})
+      if (word(toString(candidate))) {
+        kind = candidate;
+        return true;
+      }
+    return false;
   }
 
   bool reducer(Reducer &reducer) {

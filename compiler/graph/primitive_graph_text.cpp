@@ -12,6 +12,9 @@
 //   init f32 0
 //   update / combine / finish
 //     ...
+//   %5 = scan "CumSum/0" f32[2x3] (%2) over 2x3 along 1 from "CumSum"                 body and reducer as for a reduce
+//   %6 = push "Scatter/0" f32[9] (%0, %1) over 4 to (d0)[s0] -> (s0) from "Scatter"    body and reducer as for a reduce
+//   %7 = sort "TopK/0" i64[2x2] (%2) over 2x3 along 1 descending from "TopK"          body
 //   %4 = library "MatMul#0/0" f32[2x4] (%0, %3) from "MatMul#0" : matmul f32 batch() m 2 n 4 k 3 a(0; 3,1) b(..) result(..)
 //   output "y" %3
 #include "compiler/graph/primitive_graph.h"
@@ -127,6 +130,24 @@ std::string constantText(ElementType type, const ScalarConstant &constant) {
 
 } // namespace
 
+std::string_view toString(Primitive::Kind kind) {
+  switch (kind) {
+  case Primitive::Kind::Pull:
+    return "pull";
+  case Primitive::Kind::Reduce:
+    return "reduce";
+  case Primitive::Kind::Library:
+    return "library";
+  case Primitive::Kind::Scan:
+    return "scan";
+  case Primitive::Kind::Push:
+    return "push";
+  case Primitive::Kind::Sort:
+    return "sort";
+  }
+  return "";
+}
+
 std::string toString(const PrimitiveGraph &graph) {
   std::ostringstream out;
   out << "graph " << quote(graph.name) << "\n";
@@ -155,8 +176,7 @@ std::string toString(const PrimitiveGraph &graph) {
       continue;
     }
     const Primitive &primitive = graph.primitives[value.producer];
-    static const char *const kinds[] = {"pull", "reduce", "library"};
-    out << "%" << id << " = " << kinds[static_cast<int>(primitive.kind)] << " "
+    out << "%" << id << " = " << toString(primitive.kind) << " "
         << quote(primitive.name) << " " << toString(value.type) << " (";
     for (size_t i = 0; i < primitive.operands.size(); ++i)
       out << (i ? ", %" : "%") << primitive.operands[i];
@@ -165,6 +185,12 @@ std::string toString(const PrimitiveGraph &graph) {
       out << " over " << toString(primitive.domain);
       if (primitive.kind == Primitive::Kind::Reduce)
         out << " folding " << primitive.reducedDims;
+      if (primitive.kind == Primitive::Kind::Scan ||
+          primitive.kind == Primitive::Kind::Sort)
+        out << " along " << primitive.along
+            << (primitive.descending ? " descending" : "");
+      if (primitive.kind == Primitive::Kind::Push)
+        out << " to " << toString(primitive.target);
     }
     if (!primitive.origins.empty())
       out << " from";
@@ -175,7 +201,7 @@ std::string toString(const PrimitiveGraph &graph) {
       continue;
     }
     out << "\n" << toString(primitive.body, "  ");
-    if (primitive.kind == Primitive::Kind::Reduce) {
+    if (!primitive.reducer.types.empty()) {
       out << "  init";
       for (size_t i = 0; i < primitive.reducer.types.size(); ++i)
         out << " " << name(primitive.reducer.types[i]) << " "

@@ -10,6 +10,8 @@
 #include "compiler/planner/absorb_epilogues.h"
 #include "compiler/planner/merger.h"
 
+#include <algorithm>
+
 namespace lockstitch {
 namespace {
 
@@ -38,12 +40,47 @@ std::optional<Refusal> lossOfParallelism(const PrimitiveGraph &graph,
   return std::nullopt;
 }
 
+/// A scan of a few long lines keeps a few lanes busy: what need not wait for it should not be done there. And along the innermost
+/// dimension the lanes of a row fold together, while in a scan each would fold a line alone.
+std::optional<Refusal> lossToScan(const PrimitiveGraph &graph,
+                                  const Partition &partition, GroupId left,
+                                  GroupId right) {
+  constexpr int64_t fewLines = 32, longLine = 1 << 12, longFold = 16;
+  std::vector<PrimitiveId> members = partition.unionOf(left, right);
+  for (PrimitiveId member : members) {
+    const Primitive &scan = graph.primitives[member];
+    if (scan.kind != Primitive::Kind::Scan)
+      continue;
+    int64_t trips = scan.domain[scan.along].value(),
+            lines = numElements(scan.domain) / std::max<int64_t>(trips, 1);
+    bool takesProducer = partition.groupOf(member) == right;
+    if (takesProducer && lines < fewLines && trips >= longLine)
+      return Refusal{true, "its " + std::to_string(lines) + " lines of " +
+                               std::to_string(trips) +
+                               " elements keep as many lanes busy"};
+    if (scan.along + 1 != scan.domain.size())
+      continue;
+    for (PrimitiveId other : members) {
+      const Primitive &fold = graph.primitives[other];
+      int64_t extent = numElements(
+          Shape(fold.domain.begin() + fold.resultRank(), fold.domain.end()));
+      if (fold.kind == Primitive::Kind::Reduce && extent > longFold)
+        return Refusal{true, "a lane of the scan would fold " +
+                                 std::to_string(extent) + " elements alone"};
+    }
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 Result<Plan> exploreFusionStitching(const PrimitiveGraph &graph,
                                     const PlannerOptions &options) {
   const Partition *partition = nullptr;
   Merger::Rules rules;
+  rules.first = [&](GroupId left, GroupId right) {
+    return lossToScan(graph, *partition, left, right);
+  };
   rules.last = [&](GroupId left, GroupId right, const KernelVerdict &verdict) {
     return lossOfParallelism(graph, *partition, left, right, verdict);
   };

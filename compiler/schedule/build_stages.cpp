@@ -6,6 +6,10 @@
 // row-major order (r*C + c), and the order in which a reduction of the kernel walks through a tensor of the same shape
 // (which is the right one when the folded dimensions are not the innermost).
 //
+// Scan kernel: one scan; a lane per line of its domain, which walks along the line and stores as it goes. Every output has
+// the shape of the scan, and lies where its reads of the scan are reads of the element just scanned: at the same
+// coordinates, or mirrored along the line (a scan from the end). Reductions are loops of a lane.
+//
 // Loop kernel: nothing is cooperative. All outputs have equally many elements; an element is computed by one lane, with
 // reductions as loops if no two elements share one.
 #include "compiler/schedule/build_stages.h"
@@ -25,10 +29,23 @@ public:
       : graph(graph), spec(spec), options(options) {}
 
   std::variant<StageProgram, Refusal> run() {
-    std::vector<PrimitiveId> reductions;
-    for (PrimitiveId id : spec.members)
+    std::vector<PrimitiveId> reductions, scans;
+    for (PrimitiveId id : spec.members) {
       if (graph.primitives[id].kind == Primitive::Kind::Reduce)
         reductions.push_back(id);
+      if (graph.primitives[id].kind == Primitive::Kind::Scan)
+        scans.push_back(id);
+    }
+    if (scans.size() > 1) {
+      refuse("a kernel's lanes walk along one scan, not " +
+             std::to_string(scans.size()));
+      return refusal;
+    }
+    if (!scans.empty()) {
+      if (tryScanKernel(scans[0]))
+        return finish();
+      return refusal;
+    }
     bool allLanewise =
         std::all_of(reductions.begin(), reductions.end(),
                     [&](PrimitiveId id) { return isLanewise(id); });
@@ -109,13 +126,66 @@ private:
                       " elements) and no reduction that makes rows");
     int64_t columns = options.loopRows == StageOptions::LoopRows::Vector
                           ? vectorColumns(elements)
-                          : runColumns(elements);
+                          : runColumns(graph.type(spec.outputs[0]).shape);
     InstanceGraph instances(graph, spec, options, elements / columns);
     std::vector<StageEmitter::Output> outputs;
     for (ValueId output : spec.outputs)
       if (!placeRowMajor(instances, output, columns, outputs))
         return refuse(instances.refusal);
     return emit(instances, outputs, {});
+  }
+
+  bool tryScanKernel(PrimitiveId id) {
+    const Primitive &scan = graph.primitives[id];
+    const Shape &domain = scan.domain;
+    Shape lines = domain;
+    lines.erase(lines.begin() + scan.along);
+    // Lines whose neighbours are neighbours in memory share vectors; others are walked alone.
+    bool areNeighbours = false;
+    for (size_t d = scan.along + 1; d < domain.size(); ++d)
+      areNeighbours |= domain[d].value() != 1;
+    int64_t count = numElements(lines);
+    int64_t columns = !areNeighbours ? 1
+                      : options.loopRows == StageOptions::LoopRows::Vector
+                          ? vectorColumns(count)
+                          : runColumns(lines);
+    InstanceGraph instances(graph, spec, options, count / columns);
+    InstanceId walked = instances.makeScan(id, columns);
+    if (walked == kNone)
+      return refuse(instances.refusal);
+    std::vector<StageEmitter::Output> outputs;
+    for (ValueId output : spec.outputs)
+      if (!placeAlong(instances, walked, output, outputs))
+        return refuse(instances.refusal);
+    program =
+        StageEmitter(graph, spec, options, instances).runScan(outputs, walked);
+    return checkSize();
+  }
+
+  /// Places `output` at the coordinates of the element being scanned, or mirrored along the line.
+  bool placeAlong(InstanceGraph &instances, InstanceId walked, ValueId output,
+                  std::vector<StageEmitter::Output> &outputs) {
+    const Instance scan = instances.instances[walked];
+    const Primitive &primitive = graph.primitives[scan.primitive];
+    if (graph.type(output).shape != primitive.domain) {
+      instances.refusal = {false, "its output of shape " +
+                                      toString(graph.type(output).shape) +
+                                      " has not the shape of its scan, " +
+                                      toString(primitive.domain)};
+      return false;
+    }
+    IndexMap map = scan.map;
+    if (place(instances, output, map, scan.columns, outputs))
+      return true;
+    Refusal first = instances.refusal;
+    instances.refusal = {};
+    IndexExpr &at = map.results[primitive.along];
+    at = simplify(IndexExpr::constant(scan.trips - 1) - at,
+                  instances.ranges(scan.columns));
+    if (place(instances, output, map, scan.columns, outputs))
+      return true;
+    instances.refusal = first;
+    return false;
   }
 
   bool tryRowKernel(int64_t rows) {
@@ -256,6 +326,10 @@ private:
             const std::vector<InstanceId> &rowResults) {
     program =
         StageEmitter(graph, spec, options, instances).run(outputs, rowResults);
+    return checkSize();
+  }
+
+  bool checkSize() {
     size_t operations = 0;
     for (const Stage &stage : program.stages)
       operations += count(stage.body) + count(stage.finish);
@@ -275,7 +349,7 @@ private:
     size_t operations = block.ops.size();
     for (const StageOp &op : block.ops)
       if (op.loop)
-        operations += count(op.loop->body);
+        operations += count(op.loop->body) + count(op.loop->trip);
     return operations;
   }
 
@@ -290,9 +364,8 @@ private:
     return columns;
   }
 
-  /// The product of the innermost dimensions of the first output, about options.runLength elements.
-  int64_t runColumns(int64_t elements) const {
-    const Shape &shape = graph.type(spec.outputs[0]).shape;
+  /// The product of the innermost dimensions of `shape`, about options.runLength elements.
+  int64_t runColumns(const Shape &shape) const {
     int64_t columns = 1;
     for (size_t i = shape.size(); i-- > 0;) {
       int64_t extent = shape[i].value();

@@ -138,8 +138,22 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map,
   PrimitiveId primitive = graph.values[value].producer;
   if (!isMember(primitive))
     return load(value, map, columns, level);
-  if (graph.primitives[primitive].kind == Primitive::Kind::Reduce)
+  switch (graph.primitives[primitive].kind) {
+  case Primitive::Kind::Reduce:
     return reduction(primitive, map, columns, level);
+  case Primitive::Kind::Scan:
+    return scanned(primitive, map);
+  case Primitive::Kind::Library:
+  case Primitive::Kind::Push:
+  case Primitive::Kind::Sort:
+    return refuse(
+        false,
+        "is a " + std::string(toString(graph.primitives[primitive].kind)) +
+            ", which has no stage of its own",
+        {}, primitive);
+  case Primitive::Kind::Pull:
+    break;
+  }
 
   Instance instance;
   instance.kind = Instance::Kind::Pull;
@@ -296,6 +310,44 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
   return added != kNone && readOperands(added) ? added : kNone;
 }
 
+InstanceId InstanceGraph::makeScan(PrimitiveId id, int64_t columns) {
+  const Primitive &primitive = graph.primitives[id];
+  Shape lines = primitive.domain;
+  lines.erase(lines.begin() + primitive.along);
+  Instance instance;
+  instance.kind = Instance::Kind::Scan;
+  instance.value = primitive.result;
+  instance.primitive = id;
+  instance.columns = columns;
+  instance.trips = primitive.domain[primitive.along].value();
+  instance.loopDim = kFirstLoopDim + static_cast<unsigned>(loopTrips.size());
+  // A line of one element is walked like any other: with the range 0 .. 0 its loop would vanish from every map.
+  loopTrips.push_back(std::max<int64_t>(instance.trips, 2));
+  IndexMap linear;
+  linear.numDims = instance.loopDim + 1;
+  linear.results = {IndexExpr::dim(kRowDim) * IndexExpr::constant(columns) +
+                    IndexExpr::dim(kColumnDim)};
+  instance.map = compose(IndexMap::delinearize(lines), linear, ranges(columns));
+  instance.map.results.insert(instance.map.results.begin() + primitive.along,
+                              IndexExpr::dim(instance.loopDim));
+  instance.dependence = dependenceOf(instance.map);
+  instance.readsMemory = true;
+  scan = add(combine(id, 5), std::move(instance));
+  return scan != kNone && readOperands(scan) ? scan : kNone;
+}
+
+/// The member scan is there where its own loop is, nowhere else.
+InstanceId InstanceGraph::scanned(PrimitiveId id, const IndexMap &map) {
+  if (scan == kNone || instances[scan].primitive != id)
+    return refuse(false, "scans, which this kernel's lanes do not", {}, id);
+  if (map.results != instances[scan].map.results)
+    return refuse(false,
+                  "is needed at another element than the one that a lane has "
+                  "just scanned",
+                  {}, id);
+  return known(scan);
+}
+
 bool InstanceGraph::readOperands(InstanceId id) {
   // `instances` grows in here: copy what is needed.
   const PrimitiveId primitiveId = instances[id].primitive;
@@ -342,6 +394,7 @@ bool InstanceGraph::readOperands(InstanceId id) {
     readsMemory |= instances[operand].readsMemory;
   }
   instances[id].level = level;
+  instances[id].levels = std::move(levels);
   instances[id].readsMemory = readsMemory;
   return true;
 }

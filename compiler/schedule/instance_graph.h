@@ -30,24 +30,27 @@ struct Instance {
     RowResult, // a cooperative reduction of this row
     RowBody,   // what a cooperative reduction folds: its body at (row, column)
     Loop,      // a member reduction evaluated in one lane, as a loop
+    Scan,      // the member scan at the element that its loop has just folded
   };
   Kind kind = Kind::Load;
   ValueId value = kNone;         // Load: the storage root
   PrimitiveId primitive = kNone; // all but Load
   IndexMap
-      map; // kernel space -> the primitive's domain (Loop: with the loop as the reduced dimensions)
+      map; // kernel space -> the primitive's domain (Loop: with the loop as the reduced dimensions; Scan: as `along`)
   IndexExpr offset;                    // Load: linear element offset
   std::vector<IndexConstraint> guards; // Load
   int64_t columns = 1; // of the space it lives in, if it depends on the column
   Dependence dependence; // of the value (Loop: outside of the loop)
   int level =
       0; // how many cooperative reductions must have ended before it can be computed
+  std::vector<int>
+      levels; // the same of each operation of the body: an index may be known before other operands are
   std::unordered_map<ScalarId, InstanceId>
       reads; // of the body's Read operations
   std::unordered_map<ScalarId, std::vector<unsigned>>
       runtimes; // of the body's Read operations: global run-time variables
-  unsigned loopDim = 0;     // Loop
-  int64_t trips = 0;        // Loop, RowBody: extent of the reduction
+  unsigned loopDim = 0;     // Loop, Scan
+  int64_t trips = 0;        // Loop, Scan, RowBody: extent of the reduction
   InstanceId body = kNone;  // RowResult: its RowBody
   bool readsMemory = false; // does computing it take a load?
   bool failed =
@@ -68,6 +71,9 @@ public:
 
   /// Declares `primitive` cooperative: its reduction runs across the columns of a row; row r is element r of its result.
   void makeCooperative(PrimitiveId primitive) { cooperative[primitive] = true; }
+  /// Makes the scan that the kernel's lanes walk: row r and column c are the line r*columns + c of `primitive`'s domain, a
+  /// loop over the other dimension its elements. kNone as for get().
+  InstanceId makeScan(PrimitiveId primitive, int64_t columns);
   bool isCooperative(PrimitiveId primitive) const {
     return cooperative[primitive];
   }
@@ -99,6 +105,7 @@ private:
                   int level);
   InstanceId reduction(PrimitiveId primitive, const IndexMap &map,
                        int64_t columns, int level);
+  InstanceId scanned(PrimitiveId primitive, const IndexMap &map);
   InstanceId add(uint64_t key, Instance instance);
   InstanceId find(uint64_t key, const Instance &like) const;
   bool readOperands(InstanceId id);
@@ -122,6 +129,7 @@ private:
   const StageOptions &options;
   std::vector<int> position; // of each primitive in the spec; -1
   std::vector<bool> cooperative;
+  InstanceId scan = kNone;
   std::unordered_multimap<uint64_t, InstanceId> table;
 };
 

@@ -44,17 +44,83 @@ StageProgram StageEmitter::run(const std::vector<Output> &outputs,
           continue;
         Scope finish = finishScope(level);
         Scope &scope = rowLevel ? finish : bodyScopes[current];
-        StageOp store;
-        store.opcode = StageOpcode::Store;
-        store.type = graph.type(output.value).element;
-        store.args = {result(output.instance, scope)};
-        store.argument = argument(output.value, true);
-        store.index = output.offset;
-        append(*scope.block, std::move(store));
+        store(output, scope);
       }
   }
   assignSlots();
   return std::move(program);
+}
+
+void StageEmitter::store(const Output &output, Scope &scope) {
+  StageOp op;
+  op.opcode = StageOpcode::Store;
+  op.type = graph.type(output.value).element;
+  op.args = {result(output.instance, scope)};
+  op.argument = argument(output.value, true);
+  op.index = output.offset;
+  append(*scope.block, std::move(op));
+}
+
+StageProgram StageEmitter::runScan(const std::vector<Output> &outputs,
+                                   InstanceId scan) {
+  const Instance &instance = instances.instances[scan];
+  const Primitive &primitive = graph.primitives[instance.primitive];
+  program.name = spec.name;
+  program.rows = instances.rows;
+  program.loopTrips = instances.loopTrips;
+  program.numLoopDims = static_cast<unsigned>(instances.loopTrips.size());
+  program.loopTrips[instance.loopDim - kFirstLoopDim] = instance.trips;
+  stageKeys = {{0, instance.columns}};
+  lastStageOfLevel = {0};
+  program.stages.resize(1);
+  program.stages[0].columns = instance.columns;
+  bodyScopes.resize(1);
+  bodyScopes[0].parent = &rowScope;
+  bodyScopes[0].block = &program.stages[0].body;
+
+  auto loop = std::make_shared<StageLoop>();
+  loop->loopDim = instance.loopDim;
+  loop->trips = instance.trips;
+  Scope inner, trip;
+  inner.parent = &bodyScopes[0];
+  inner.block = &loop->body;
+  inner.loopDim = instance.loopDim;
+  loop->reduction = foldOf(scan, inner);
+  for (size_t i = 0; i < primitive.reducer.types.size(); ++i) {
+    loop->running.push_back(program.numValues++);
+    loop->reduction.results.push_back(program.numValues++);
+  }
+  trip.parent = &inner;
+  trip.block = &loop->trip;
+  trip.loopDim = instance.loopDim;
+  trip.values[key(scan, kResult)] =
+      region(primitive.reducer.finish, loop->running, 0, loop->trip,
+             originOf(instance.primitive));
+  for (const Output &output : outputs)
+    store(output, trip);
+  StageOp op;
+  op.opcode = StageOpcode::Loop;
+  op.type = primitive.reducer.types[0];
+  op.result = loop->reduction.results[0];
+  op.origin = originOf(instance.primitive);
+  op.loop = std::move(loop);
+  append(*bodyScopes[0].block, std::move(op));
+  return std::move(program);
+}
+
+/// The fold of a reduction or scan, whose body is evaluated in `inner`; without results.
+StageReduction StageEmitter::foldOf(InstanceId id, Scope &inner) {
+  PrimitiveId primitiveId = instances.instances[id].primitive;
+  const Primitive &primitive = graph.primitives[primitiveId];
+  StageReduction fold;
+  fold.types = primitive.reducer.types;
+  fold.init = primitive.reducer.init;
+  fold.update = primitive.reducer.update;
+  fold.combine = primitive.reducer.combine;
+  fold.origin = originOf(primitiveId);
+  for (ScalarId yielded : primitive.body.results)
+    fold.values.push_back(scalar(id, yielded, inner));
+  return fold;
 }
 
 /// Tiles of one size whose lives do not overlap share a slot. A slot may be read and then written in one stage: a column's
@@ -119,14 +185,7 @@ void StageEmitter::emitReduction(InstanceId rowResult, unsigned stage) {
   const Instance &instance = instances.instances[rowResult];
   const Primitive &primitive = graph.primitives[instance.primitive];
   Scope &scope = bodyScopes[stage];
-  StageReduction fold;
-  fold.types = primitive.reducer.types;
-  fold.init = primitive.reducer.init;
-  fold.update = primitive.reducer.update;
-  fold.combine = primitive.reducer.combine;
-  fold.origin = originOf(instance.primitive);
-  for (ScalarId yielded : primitive.body.results)
-    fold.values.push_back(scalar(instance.body, yielded, scope));
+  StageReduction fold = foldOf(instance.body, scope);
   for (size_t i = 0; i < fold.types.size(); ++i)
     fold.results.push_back(program.numValues++);
   StageBlock &finish = program.stages[stage].finish;
@@ -208,7 +267,8 @@ StageValueId StageEmitter::result(InstanceId id, Scope &scope) {
     break;
   case Instance::Kind::RowResult:
   case Instance::Kind::RowBody:
-    return kNone; // a RowResult is always known: stages are written in the order of their levels
+  case Instance::Kind::Scan:
+    return kNone; // always known: stages are written in the order of their levels, a scan's trip after its fold
   }
   Scope rowStorage;
   Scope &own = scopeFor(instance.dependence, instance.level, scope, rowStorage);
@@ -297,13 +357,7 @@ StageValueId StageEmitter::emitLoop(InstanceId id, Scope &scope) {
     inner.block = &loop->body;
     inner.loopDim = instance.loopDim;
     inner.inFinish = own.inFinish;
-    for (ScalarId yielded : primitive.body.results)
-      loop->reduction.values.push_back(scalar(id, yielded, inner));
-    loop->reduction.types = primitive.reducer.types;
-    loop->reduction.init = primitive.reducer.init;
-    loop->reduction.update = primitive.reducer.update;
-    loop->reduction.combine = primitive.reducer.combine;
-    loop->reduction.origin = originOf(instance.primitive);
+    loop->reduction = foldOf(id, inner);
     for (size_t i = 0; i < primitive.reducer.types.size(); ++i)
       accumulators.push_back(program.numValues++);
     loop->reduction.results = accumulators;
@@ -364,7 +418,8 @@ StageValueId StageEmitter::emitScalar(InstanceId id, ScalarId scalarId,
   if (instance.kind == Instance::Kind::Loop)
     dependence.loops |= 1ull << (instance.loopDim - kFirstLoopDim);
   Scope rowStorage;
-  Scope &own = scopeFor(dependence, instance.level, scope, rowStorage);
+  Scope &own =
+      scopeFor(dependence, instance.levels[scalarId], scope, rowStorage);
   StageValueId value;
   if (op.opcode == ScalarOpcode::Read) {
     value = result(instance.reads.at(scalarId), own);

@@ -30,6 +30,9 @@ public:
   /// Builds everything. `reductions` are the RowResult instances.
   StageProgram run(const std::vector<Output> &outputs,
                    const std::vector<InstanceId> &reductions);
+  /// The same for a kernel whose lanes walk along the instance `scan`: one stage, in which every output is stored by each
+  /// trip of the loop.
+  StageProgram runScan(const std::vector<Output> &outputs, InstanceId scan);
 
 private:
   struct Scope {
@@ -54,6 +57,8 @@ private:
   StageValueId emitScalar(InstanceId id, ScalarId scalar, Scope &scope);
   StageValueId emitLoad(InstanceId id, Scope &scope);
   StageValueId emitLoop(InstanceId id, Scope &scope);
+  StageReduction foldOf(InstanceId id, Scope &inner);
+  void store(const Output &output, Scope &scope);
   StageValueId tile(InstanceId id, Scope &scope);
   StageValueId region(const ScalarProgram &program,
                       const std::vector<StageValueId> &arguments, size_t which,

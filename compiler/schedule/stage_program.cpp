@@ -201,10 +201,18 @@ private:
           << op.tile;
       break;
     case StageOpcode::Loop:
-      out << "loop k" << op.loop->loopDim - kFirstLoopDim << " < "
-          << op.loop->trips << " {\n";
+      out << (op.loop->isScan() ? "scan k" : "loop k")
+          << op.loop->loopDim - kFirstLoopDim << " < " << op.loop->trips
+          << " {\n";
       block(op.loop->body, depth + 2);
-      reduction(op.loop->reduction, depth + 2, "in order");
+      if (op.loop->isScan()) {
+        StageReduction running = op.loop->reduction;
+        running.results = op.loop->running;
+        reduction(running, depth + 2, "so far");
+        block(op.loop->trip, depth + 2);
+      } else {
+        reduction(op.loop->reduction, depth + 2, "in order");
+      }
       indent(depth);
       out << "}";
       break;
@@ -344,6 +352,12 @@ private:
         this->block(op.loop->body, perRow);
         for (StageValueId value : op.loop->reduction.values)
           use(value);
+        for (StageValueId running : op.loop->running)
+          define(running);
+        if (op.loop->isScan() &&
+            op.loop->running.size() != op.loop->reduction.types.size())
+          fail("a scan's accumulators do not fit");
+        this->block(op.loop->trip, perRow);
         known = outer;
         for (StageValueId result : op.loop->reduction.results)
           define(result);

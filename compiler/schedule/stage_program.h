@@ -46,7 +46,8 @@ enum class StageOpcode : uint8_t {
   Store, // args[0] into buffer argument `argument` at `index`; in a finish block: once per row
   TileLoad,  // column c of tile `tile`, as the same lane stored it
   TileStore, // args[0] into column c of tile `tile`
-  Loop, // sequential reduction: dimension `loopDim` from 0 to `trips`-1 runs `loop.body`; results are the accumulators
+  Loop, // sequential reduction or scan: dimension `loopDim` from 0 to `trips`-1 runs `loop.body`; results are the
+        // accumulators
 };
 
 struct StageLoop; // below
@@ -90,11 +91,16 @@ struct StageReduction {
   bool operator==(const StageReduction &) const = default;
 };
 
+/// Iterator kinds: *reduction* where nothing but the accumulators after the last trip is of interest, *scan* where every trip
+/// has a block that sees them as they are after it, and may store.
 struct StageLoop {
   unsigned loopDim = kFirstLoopDim;
   int64_t trips = 0;
   StageBlock body;
-  StageReduction reduction; // results are the results of the Loop op
+  StageReduction reduction;          // results are the results of the Loop op
+  std::vector<StageValueId> running; // scan: the accumulators after this trip
+  StageBlock trip;                   // scan: runs after the update of each trip
+  bool isScan() const { return !running.empty(); }
   bool operator==(const StageLoop &) const = default;
 };
 

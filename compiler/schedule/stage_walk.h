@@ -13,9 +13,11 @@ template <typename Visit>
 void forEachOp(const StageBlock &block, Visit visit, double times = 1) {
   for (const StageOp &op : block.ops) {
     visit(op, times);
-    if (op.loop)
-      forEachOp(op.loop->body, visit,
-                times * static_cast<double>(op.loop->trips));
+    if (!op.loop)
+      continue;
+    double trips = times * static_cast<double>(op.loop->trips);
+    forEachOp(op.loop->body, visit, trips);
+    forEachOp(op.loop->trip, visit, trips);
   }
 }
 

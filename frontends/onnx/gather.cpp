@@ -154,6 +154,32 @@ void gatherND(NodeContext &c) {
               body.pull(body.read(c.input(0), at, {}, indices), c.element(0)));
 }
 
+/// The first `length` elements of each sequence backwards, the others as they
+/// are.
+void reverseSequence(NodeContext &c) {
+  requireIndices(c, 1);
+  int64_t time = c.axis(c.attrInt("time_axis", 0), c.rank(0), "time_axis"),
+          batch = c.axis(c.attrInt("batch_axis", 1), c.rank(0), "batch_axis");
+  Extents data = c.extents(0);
+  if (time == batch || c.extents(1) != Extents{data[batch]})
+    c.refuse("its lengths of " + toString(c.extents(1)) +
+             " should be one for each of the " + std::to_string(data[batch]) +
+             " sequences of " + toString(data));
+  BodyBuilder body(c.graph, c.shape(0));
+  ScalarBuilder &b = body.b;
+  ScalarId length = b.cast(body.read(c.input(1), {IndexExpr::dim(batch)}),
+                           ElementType::I64),
+           step = b.index(IndexExpr::dim(time));
+  ScalarId mirrored = b.op(Op::Sub, {b.op(Op::Sub, {length, step}),
+                                     b.constantInt(ElementType::I64, 1)});
+  ScalarId from = b.select(b.op(Op::Lt, {step, length}), mirrored, step);
+  std::vector<IndexExpr> at = identityAt(data.size());
+  at[time] = IndexExpr::runtime(0);
+  c.setOutput(0, body.pull(body.read(c.input(0), at, {},
+                                     {clampedIndex(b, from, data[time])}),
+                           c.element(0)));
+}
+
 void oneHot(NodeContext &c) {
   std::optional<std::vector<double>> depthValue =
       c.graph.constantReals(c.input(1));
@@ -185,6 +211,7 @@ constexpr Rule kRules[] = {
     {"GatherElements", 11, kNewest, gatherElements},
     {"GatherND", 11, kNewest, gatherND},
     {"OneHot", 9, kNewest, oneHot},
+    {"ReverseSequence", 10, kNewest, reverseSequence},
 };
 
 } // namespace

@@ -252,6 +252,8 @@ static void prune(Primitive &primitive) {
     if (body.ops[i].opcode == ScalarOpcode::Read)
       isRead[body.ops[i].operand] = true;
   }
+  if (primitive.kind == Primitive::Kind::Push)
+    isRead[0] = true; // its base
   std::vector<uint32_t> newOperand(primitive.operands.size());
   std::vector<ValueId> operands;
   for (size_t i = 0; i < isRead.size(); ++i)
@@ -294,6 +296,47 @@ ValueId BodyBuilder::reduce(std::vector<ScalarId> values, unsigned reducedDims,
   primitive.reducer = std::move(reducer);
   TensorType type{element, Shape(primitive.domain.begin(),
                                  primitive.domain.end() - reducedDims)};
+  return graph.add(std::move(primitive), std::move(type));
+}
+
+ValueId BodyBuilder::scan(std::vector<ScalarId> values, unsigned along,
+                          Reducer reducer, ElementType element) {
+  primitive.kind = Primitive::Kind::Scan;
+  primitive.along = along;
+  primitive.body.results = std::move(values);
+  prune(primitive);
+  primitive.reducer = std::move(reducer);
+  TensorType type{element, primitive.domain};
+  return graph.add(std::move(primitive), std::move(type));
+}
+
+ValueId BodyBuilder::push(ValueId base, ScalarId update, IndexMap target,
+                          std::vector<ScalarId> runtimes, Reducer reducer) {
+  primitive.kind = Primitive::Kind::Push;
+  primitive.body.results = {b.cast(update, reducer.types[0])};
+  primitive.body.results.insert(primitive.body.results.end(), runtimes.begin(),
+                                runtimes.end());
+  // The base is operand 0, which the body may read as well.
+  for (ScalarOp &op : primitive.body.ops)
+    if (op.opcode == ScalarOpcode::Read)
+      ++op.operand;
+  primitive.operands.insert(primitive.operands.begin(), base);
+  prune(primitive);
+  primitive.target = std::move(target);
+  primitive.reducer = std::move(reducer);
+  TensorType type = graph.type(base);
+  return graph.add(std::move(primitive), std::move(type));
+}
+
+ValueId BodyBuilder::sort(ScalarId key, unsigned along, bool descending,
+                          int64_t count) {
+  primitive.kind = Primitive::Kind::Sort;
+  primitive.along = along;
+  primitive.descending = descending;
+  primitive.body.results = {key};
+  prune(primitive);
+  TensorType type{ElementType::I64, primitive.domain};
+  type.shape[along] = count;
   return graph.add(std::move(primitive), std::move(type));
 }
 

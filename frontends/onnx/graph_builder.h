@@ -116,6 +116,17 @@ public:
   ValueId reduce(std::vector<ScalarId> values, unsigned reducedDims,
                  Reducer reducer, ElementType element);
 
+  /// Ends a Scan along dimension `along`.
+  ValueId scan(std::vector<ScalarId> values, unsigned along, Reducer reducer,
+               ElementType element);
+  /// Ends a Push of `update` onto `base`; `target` as in Primitive, its run-time
+  /// variables being `runtimes` (i64).
+  ValueId push(ValueId base, ScalarId update, IndexMap target,
+               std::vector<ScalarId> runtimes, Reducer reducer);
+  /// Ends a Sort by `key` along dimension `along`; of each line the first
+  /// `count` positions.
+  ValueId sort(ScalarId key, unsigned along, bool descending, int64_t count);
+
 private:
   GraphBuilder &graph;
   Primitive primitive;

@@ -3,10 +3,11 @@
 namespace lockstitch::onnx {
 
 std::vector<std::span<const Rule>> allRules() {
-  return {activationRules(), constantRules(),      elementwiseRules(),
-          gatherRules(),     normalizationRules(), poolingRules(),
-          productRules(),    reductionRules(),     shapeRules(),
-          sliceRules(),      viewRules()};
+  return {activationRules(),  constantRules(), einsumRules(),
+          elementwiseRules(), gatherRules(),   normalizationRules(),
+          orderedRules(),     poolingRules(),  productRules(),
+          reductionRules(),   resizeRules(),   scatterRules(),
+          shapeRules(),       sliceRules(),    viewRules()};
 }
 
 const Rule *findRule(std::string_view domain, std::string_view op,

@@ -29,11 +29,15 @@ struct Rule {
 std::span<const Rule> elementwiseRules();
 std::span<const Rule> activationRules();
 std::span<const Rule> constantRules();
+std::span<const Rule> einsumRules();
 std::span<const Rule> gatherRules();
 std::span<const Rule> normalizationRules();
+std::span<const Rule> orderedRules();
 std::span<const Rule> poolingRules();
 std::span<const Rule> productRules();
 std::span<const Rule> reductionRules();
+std::span<const Rule> resizeRules();
+std::span<const Rule> scatterRules();
 std::span<const Rule> shapeRules();
 std::span<const Rule> sliceRules();
 std::span<const Rule> viewRules();

@@ -35,7 +35,8 @@ def text(shape):
 
 def define(add):
     for part in (elementwise, broadcasts, integers, comparisons, casts, reductions, normalisations, views, joins, gathers, pads,
-                 windows, products, folded, further):
+                 windows, products, folded, further, ordered, scatters, resizes,
+                 einsums):
         part(add)
 
 
@@ -472,3 +473,169 @@ def further(add):
     add("Range", "i64", [np.array(3, I64), np.array(20, I64), np.array(4, I64)], constants=(0, 1, 2))
     add("Range", "f32_down", [F32(2), F32(-1), F32(-0.5)], constants=(0, 1, 2))
     add("Size", "f32", [numbers("size", (3, 5))])
+
+
+# --- scans, sorts and scatters --------------------------------------------------------------------------------------------
+def ordered(add):
+    x = numbers("cumsum", (3, 5, 33))
+    for axis in (0, 1, 2, -1):
+        add("CumSum", f"axis{axis}", [x, np.array(axis, I64)], constants=(1,), opset=14)
+    for exclusive, reverse in ((0, 1), (1, 0), (1, 1)):
+        for axis in (0, 2):
+            add("CumSum", f"exclusive{exclusive}_reverse{reverse}_axis{axis}", [x, np.array(axis, I32)],
+                dict(exclusive=exclusive, reverse=reverse), constants=(1,), opset=11)
+    for shape in ((1,), (31,), (777,), (33, 1), (1, 33), (2, 1, 3, 4)):
+        for reverse in (0, 1):
+            add("CumSum", f"{text(shape)}_reverse{reverse}", [numbers(f"cs{shape}", shape), np.array(-1, I64)],
+                dict(exclusive=1 - reverse, reverse=reverse), constants=(1,), opset=14)
+    add("CumSum", "special", [np.array([1, np.inf, 2, -np.inf, 3, np.nan, 4], F32), np.array(0, I64)], constants=(1,), opset=14)
+    for dtype in ("f16", "bf16"):
+        add("CumSum", dtype, [x, np.array(1, I64)], constants=(1,), opset=14, dtype=dtype)
+    add("CumSum", "f64", [numbers("csd", (5, 9), dtype=F64), np.array(1, I64)], constants=(1,), opset=14)
+    add("CumSum", "i32_wraps", [numbers("csi", (5, 33), -(2**31), 2**31 - 1, I32), np.array(1, I64)], constants=(1,), opset=14)
+    add("CumSum", "i64", [numbers("csl", (33, 5), -99, 99, I64), np.array(0, I64)], constants=(1,), opset=14)
+
+    y = numbers("topk", (3, 33, 5))
+    for axis in (0, 1, 2, -1):
+        k = np.array([2], I64)
+        for largest in (0, 1):
+            add("TopK", f"axis{axis}_largest{largest}", [y, k], dict(axis=axis, largest=largest), constants=(1,), opset=11, outputs=2)
+    add("TopK", "opset_9", [y], dict(axis=1, k=3), opset=9, outputs=2)
+    add("TopK", "opset_10", [y, np.array([33], I64)], dict(axis=1), constants=(1,), opset=10, outputs=2)
+    ties = np.round(numbers("topkt", (5, 33)))
+    for largest in (0, 1):
+        add("TopK", f"ties_largest{largest}", [ties, np.array([17], I64)], dict(largest=largest), constants=(1,), opset=11, outputs=2)
+    add("TopK", "all_of_a_long_row", [numbers("topkl", (2, 777)), np.array([777], I64)], constants=(1,), opset=11, outputs=2)
+    add("TopK", "one_of_one", [numbers("topk1", (3, 1)), np.array([1], I64)], constants=(1,), opset=11, outputs=2)
+    add("TopK", "infinities", [np.array([1, np.inf, 2, -np.inf, np.inf, 0, -0.0], F32), np.array([7], I64)], constants=(1,), opset=11, outputs=2)
+    add("TopK", "f64", [numbers("topkd", (5, 9), dtype=F64), np.array([4], I64)], constants=(1,), opset=11, outputs=2)
+    for name, dtype in (("i32", I32), ("i64", I64)):
+        add("TopK", name, [numbers(f"topk{name}", (5, 33), -20, 20, dtype), np.array([9], I64)], constants=(1,), opset=11, outputs=2)
+
+
+def scatters(add):
+    def places(key, shape, extent, distinct_along=None):
+        """Indices below `extent`, some of them negative; without repetition along one axis."""
+        if distinct_along is None:
+            found = numbers(key, shape, 0, extent - 1, I64)
+        else:
+            order = np.argsort(numbers(key, shape[:distinct_along] + (extent,) + shape[distinct_along + 1:]), axis=distinct_along)
+            found = np.take(order, range(shape[distinct_along]), axis=distinct_along).astype(I64)
+        return np.where(numbers(key + "sign", shape, 0, 1, I64) == 1, found - extent, found)
+
+    data = numbers("scatter", (7, 9, 5))
+    for axis, shape in ((0, (4, 9, 5)), (1, (7, 6, 3)), (2, (2, 3, 5)), (-1, (7, 9, 1))):
+        at = places(f"se{axis}", shape, data.shape[axis], axis % 3)
+        add("ScatterElements", f"axis{axis}", [data, at, numbers(f"seu{axis}", shape)], dict(axis=axis), opset=13)
+        add("ScatterElements", f"axis{axis}_constant_indices", [data, at, numbers(f"seu{axis}", shape)], dict(axis=axis), constants=(1,), opset=16)
+    row, at = numbers("se9", (33,)), np.abs(places("se9i", (5,), 33, 0))
+    add("Scatter", "opset_9", [row, at, numbers("se9u", (5,))], opset=9)
+    add("ScatterElements", "opset_11_i32", [row, at.astype(I32), numbers("se9u", (5,))], opset=11)
+    add("ScatterElements", "last_of_the_same_place_wins", [row, np.array([3, 5, 3, 5, 3], I64), numbers("se9u", (5,))], opset=13)
+    for name, dtype in (("i64", I64), ("i32", I32), ("u8", U8)):
+        add("ScatterElements", name, [numbers(f"se{name}", (33,), 0, 99, dtype), at, numbers(f"seu{name}", (5,), 0, 99, dtype)], opset=13)
+    add("ScatterElements", "bool", [numbers("seb", (33,), dtype=bool), at, numbers("sebu", (5,), dtype=bool)], opset=13)
+    for dtype in ("f16", "bf16"):
+        add("ScatterElements", dtype, [row, at, numbers("seh", (5,))], opset=13, dtype=dtype)
+    for reduction, opset in (("add", 16), ("mul", 16), ("min", 18), ("max", 18)):
+        for axis, shape in ((0, (11, 9, 5)), (2, (7, 9, 6))):
+            add("ScatterElements", f"{reduction}_axis{axis}", [data, places(f"ser{axis}", shape, data.shape[axis]), numbers(f"seru{axis}", shape)],
+                dict(axis=axis, reduction=reduction), opset=opset)
+        add("ScatterElements", f"{reduction}_i32", [numbers("seri", (33,), -9, 9, I32), places("serj", (50,), 33), numbers("serk", (50,), -3, 3, I32)],
+            dict(reduction=reduction), opset=opset)
+        add("ScatterElements", f"{reduction}_f16", [row, places("serj", (50,), 33), numbers("serh", (50,))],
+            dict(reduction=reduction), opset=opset, dtype="f16")
+
+    table = numbers("snd", (6, 7, 5))
+    unique = np.stack(np.divmod(np.argsort(numbers("sndi", (42,)))[:8], 7), axis=-1).astype(I64)
+    signed = np.where(np.arange(8)[:, None] % 3 == 0, unique - np.array([6, 7]), unique)
+    add("ScatterND", "points", [table, np.concatenate([signed, places("sndk", (8, 1), 5)], axis=1), numbers("sndu", (8,))], opset=11)
+    add("ScatterND", "rows", [table, signed, numbers("sndr", (8, 5))], opset=13)
+    add("ScatterND", "matrices", [table, np.array([[[4], [0]], [[-1], [2]]], I64), numbers("sndm", (2, 2, 7, 5))], opset=16)
+    add("ScatterND", "one_update", [table, np.array([3, 2], I64), numbers("snd1", (5,))], opset=13)
+    add("ScatterND", "constant_indices", [table, signed, numbers("sndr", (8, 5))], constants=(1,), opset=13)
+    grid = np.stack(np.meshgrid(range(2, 5), range(1, 7), range(5), indexing="ij"), axis=-1).astype(I64)
+    add("ScatterND", "assigns_a_slice", [table, grid, numbers("snds", (3, 6, 5))], constants=(1,), opset=13)
+    add("ScatterND", "assigns_every_second_row", [table, np.array([[0], [2], [4]], I64), numbers("snd2", (3, 7, 5))], constants=(1,), opset=13)
+    add("ScatterND", "i64", [numbers("sndl", (9,), -9, 9, I64), np.array([[3], [-1], [0]], I64), np.array([1, 2, 3], I64)], opset=13)
+    add("ScatterND", "bool", [numbers("sndb", (9, 3), dtype=bool), np.array([[3], [-1], [0]], I64), numbers("sndbu", (3, 3), dtype=bool)], opset=13)
+    for dtype in ("f16", "bf16"):
+        add("ScatterND", dtype, [table, unique, numbers("sndr", (8, 5))], opset=16, dtype=dtype)
+    for reduction, opset in (("add", 16), ("mul", 16), ("min", 18), ("max", 18)):
+        repeated = np.stack([places("snda", (20,), 6), places("sndb", (20,), 7)], axis=-1)
+        add("ScatterND", f"{reduction}_rows", [table, repeated, numbers("sndv", (20, 5))], dict(reduction=reduction), opset=opset)
+        add("ScatterND", f"{reduction}_i32", [numbers("sndx", (33,), -9, 9, I32), places("sndy", (50, 1), 33), numbers("sndz", (50,), -3, 3, I32)],
+            dict(reduction=reduction), opset=opset)
+
+
+# --- resizing and sums of products ----------------------------------------------------------------------------------------
+def resizes(add):
+    x = numbers("resize", (2, 3, 7, 9))
+
+    def scaled(name, scales, attributes, data=x, opset=13, **more):
+        add("Resize", name, [data, np.array([], F32) if opset == 11 else None, np.array(scales, F32)], attributes, constants=(1, 2) if opset == 11 else (2,), opset=opset, **more)
+
+    def sized(name, sizes, attributes, data=x, opset=13, **more):
+        add("Resize", name, [data, None, None, np.array(sizes, I64)], attributes, constants=(3,), opset=opset, **more)
+
+    for mode in ("nearest", "linear", "cubic"):
+        for transformation in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
+            scaled(f"{mode}_{transformation}_up", [1, 1, 2, 3], dict(mode=mode, coordinate_transformation_mode=transformation))
+            sized(f"{mode}_{transformation}_mixed", [2, 3, 4, 13], dict(mode=mode, coordinate_transformation_mode=transformation))
+            scaled(f"{mode}_{transformation}_down", [1, 1, 0.5, 0.6], dict(mode=mode, coordinate_transformation_mode=transformation), opset=11)
+        sized(f"{mode}_symmetric", [2, 3, 5, 13], dict(mode=mode, coordinate_transformation_mode="half_pixel_symmetric"), opset=19)
+        sized(f"{mode}_to_one", [2, 3, 1, 1], dict(mode=mode))
+        if mode != "cubic":
+            add("Resize", f"{mode}_crop", [x, np.array([0, 0, 0.2, 0.3, 1, 1, 0.8, 1.2], F32), None, np.array([2, 3, 5, 8], I64)],
+                dict(mode=mode, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=7.0), constants=(1, 3), opset=13)
+    for nearest in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
+        sized(f"nearest_{nearest}", [2, 3, 5, 22], dict(nearest_mode=nearest))
+        scaled(f"nearest_{nearest}_asymmetric", [1, 1, 2, 0.75], dict(nearest_mode=nearest, coordinate_transformation_mode="asymmetric"))
+    scaled("cubic_excludes_the_outside", [1, 1, 1.5, 2], dict(mode="cubic", exclude_outside=1))
+    scaled("cubic_coefficient", [1, 1, 1.5, 2], dict(mode="cubic", cubic_coeff_a=-0.5))
+    scaled("linear_one_dimension", [1, 1, 2.5], dict(mode="linear"), numbers("resize1", (2, 3, 33)))
+    scaled("linear_three_dimensions", [1, 1, 2, 1.5, 2], dict(mode="linear"), numbers("resize3", (1, 2, 3, 4, 5)))
+    scaled("nearest_of_one", [1, 1, 4, 4], {}, numbers("resize11", (1, 2, 1, 1)))
+    scaled("nearest_u8", [1, 1, 2, 2], {}, numbers("resizeu", (1, 2, 3, 5), 0, 255, U8))
+    scaled("nearest_i32", [2, 3], {}, numbers("resizei", (3, 5), -99, 99, I32))
+    for dtype in ("f16", "bf16"):
+        for mode in ("nearest", "linear"):
+            sized(f"{mode}_{dtype}", [2, 3, 14, 18], dict(mode=mode), dtype=dtype)
+    add("Resize", "opset_10_up", [x, np.array([1, 1, 2, 3], F32)], constants=(1,), opset=10)
+    add("Resize", "opset_10_linear", [x, np.array([1, 1, 2, 3], F32)], dict(mode="linear"), constants=(1,), opset=10)
+    add("Resize", "opset_10_down", [x, np.array([1, 1, 0.5, 0.6], F32)], constants=(1,), opset=10)
+    add("Upsample", "nearest", [x, np.array([1, 1, 2, 3], F32)], constants=(1,), opset=9)
+    add("Upsample", "linear", [x, np.array([1, 1, 2, 3], F32)], dict(mode="linear"), constants=(1,), opset=9)
+    for policy in ("not_larger", "not_smaller"):
+        add("Resize", policy, [x, None, None, np.array([11, 20], I64)], dict(mode="linear", axes=[2, 3], keep_aspect_ratio_policy=policy),
+            constants=(3,), opset=18)
+    add("Resize", "axes", [x, None, np.array([2, 1.5], F32)], dict(mode="nearest", axes=[3, 1]), constants=(2,), opset=18)
+
+
+def einsums(add):
+    def contracted(name, equation, *shapes, **more):
+        add("Einsum", name, [numbers(f"{name}{i}", shape) for i, shape in enumerate(shapes)], dict(equation=equation), **more)
+
+    contracted("matrix_product", "ij,jk->ik", (5, 7), (7, 3))
+    contracted("attention_scores", "bqhd,bkhd->bhqk", (2, 5, 3, 8), (2, 6, 3, 8))
+    contracted("attention_values", "bhqk,bkhd->bqhd", (2, 3, 5, 6), (2, 6, 3, 8))
+    contracted("linear_of_heads", "...d,hdk->...hk", (2, 5, 12), (3, 12, 4))
+    contracted("implicit", "kj,ik", (7, 3), (5, 7))
+    contracted("spaces", " i j , j k -> k i ", (5, 7), (7, 3))
+    contracted("batch_of_ellipsis", "...ij,...jk->...ik", (2, 3, 5, 7), (2, 3, 7, 4))
+    contracted("dot", "i,i->", (33,), (33,))
+    contracted("rows_dot", "bi,bi->b", (5, 33), (5, 33))
+    contracted("outer", "i,j->ij", (31,), (7,))
+    contracted("elementwise", "ij,ij->ji", (5, 7), (5, 7))
+    contracted("transpose", "ijk->kij", (3, 5, 7))
+    contracted("sum", "ijk->j", (3, 5, 7))
+    contracted("trace", "ii->", (7, 7))
+    contracted("diagonal", "bii->bi", (3, 7, 7))
+    contracted("three", "ij,jk,kl->il", (3, 5), (5, 7), (7, 4))
+    contracted("three_share", "bi,bj,bk->ijk", (5, 3), (5, 4), (5, 6))
+    contracted("sums_before", "ija,kb->ik", (3, 5, 7), (4, 6))
+    contracted("f16", "bqd,bkd->bqk", (2, 5, 8), (2, 6, 8), dtype="f16")
+    add("Einsum", "i64", [numbers("ei", (5, 7), -9, 9, I64), numbers("ej", (7, 3), -9, 9, I64)], dict(equation="ij,jk->ik"))
+    add("ReverseSequence", "time_first", [numbers("rev", (7, 4, 3)), np.array([7, 1, 3, 4], I64)])
+    add("ReverseSequence", "batch_first", [numbers("rev", (4, 7)), np.array([7, 1, 3, 4], I64)], dict(time_axis=1, batch_axis=0))
+    add("ReverseSequence", "constant_lengths", [numbers("rev", (4, 7)), np.array([7, 1, 3, 4], I64)], dict(time_axis=1, batch_axis=0), constants=(1,))

@@ -85,6 +85,15 @@ std::vector<DecisionEntry::Number> numbersOf(const Figures &figures) {
   return numbers;
 }
 
+/// What is special about the way that nodes are computed; of one node, or of all where `node` is empty.
+std::string notesText(const Compilation &compilation, const std::string &node) {
+  std::string text;
+  for (const auto &[name, note] : compilation.notes)
+    if (node.empty() || name == node)
+      text += node.empty() ? name + " is " + note + "\n" : "  " + note + "\n";
+  return (node.empty() && !text.empty() ? "\n" : "") + text;
+}
+
 void addDecisions(Report &report, const Compilation &compilation) {
   report.decisions.emplace();
   for (const TargetReport &target : compilation.targets)
@@ -196,6 +205,7 @@ Status explain(const ExplainVerb &options, Report &report) {
       text += "  " + *fate + "\n";
     }
     text += scheduleText(target, report.kernels, node);
+    text += notesText(*compilation, node);
     text += decisionsText(*report.decisions, node);
   }
   if (!asked.empty())
@@ -204,7 +214,8 @@ Status explain(const ExplainVerb &options, Report &report) {
   if (text.empty())
     text = *report.model + " for " + *report.target + ", planned by " +
            *report.explorer + ": " + totalsText(report) + "\n\n" +
-           stepsText(target, report) + refusalsText(target, *report.decisions);
+           stepsText(target, report) + notesText(*compilation, "") +
+           refusalsText(target, *report.decisions);
   printResult(text);
   return {};
 }

@@ -24,7 +24,8 @@ uint64_t hashOf(const Primitive &primitive) {
 
 bool same(const PrimitiveGraph &graph, const Primitive &a, const Primitive &b) {
   return a.kind == b.kind && a.operands == b.operands && a.domain == b.domain &&
-         a.reducedDims == b.reducedDims &&
+         a.reducedDims == b.reducedDims && a.along == b.along &&
+         a.descending == b.descending && a.target == b.target &&
          graph.type(a.result) == graph.type(b.result) && a.body == b.body &&
          a.reducer == b.reducer && a.call == b.call;
 }

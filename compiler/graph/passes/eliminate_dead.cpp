@@ -60,6 +60,10 @@ void cleanUp(PrimitiveGraph &graph) {
   eliminateDead(graph);
   absorbViews(graph);
   eliminateDead(graph);
+  lowerPushes(graph);
+  lowerSorts(graph);
+  eliminateCommonPrimitives(graph);
+  eliminateDead(graph);
   computeStorageRoots(graph);
 }
 

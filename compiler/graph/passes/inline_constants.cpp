@@ -17,8 +17,7 @@ public:
     ScalarProgram program;
     ScalarBuilder builder(program);
     std::vector<ScalarId> map(primitive.body.ops.size());
-    std::vector<ValueId> operands;
-    std::vector<uint32_t> newOperand(primitive.operands.size(), kNone);
+    auto [operands, newOperand] = keptOperands();
     for (size_t i = 0; i < primitive.body.ops.size(); ++i) {
       ScalarOp op = primitive.body.ops[i];
       for (ScalarId &arg : op.args)
@@ -56,6 +55,17 @@ public:
   }
 
 private:
+  /// Operands that stay whether or not the body reads them, and the new position of each (kNone: not known yet).
+  std::pair<std::vector<ValueId>, std::vector<uint32_t>> keptOperands() const {
+    std::pair<std::vector<ValueId>, std::vector<uint32_t>> kept;
+    kept.second.assign(primitive.operands.size(), kNone);
+    if (primitive.kind == Primitive::Kind::Push) { // its base
+      kept.first = {primitive.operands[0]};
+      kept.second[0] = 0;
+    }
+    return kept;
+  }
+
   /// Removes operations, and then operands, that nothing uses any more.
   void dropUnused() {
     ScalarProgram &body = primitive.body;
@@ -68,8 +78,7 @@ private:
           used[arg] = true;
     std::vector<ScalarId> map(body.ops.size());
     std::vector<ScalarOp> ops;
-    std::vector<ValueId> operands;
-    std::vector<uint32_t> newOperand(primitive.operands.size(), kNone);
+    auto [operands, newOperand] = keptOperands();
     for (size_t i = 0; i < body.ops.size(); ++i) {
       if (!used[i])
         continue;

@@ -21,6 +21,13 @@ void absorbViews(PrimitiveGraph &graph);
 /// Drops what no output needs and renumbers values and primitives in topological order.
 void eliminateDead(PrimitiveGraph &graph);
 
+/// Rewrites every Push into reductions and pulls: each element looks for the updates that land on it.
+/// Late, so that a pass that can do better with the push itself may come before.
+void lowerPushes(PrimitiveGraph &graph);
+
+/// Rewrites every Sort into two reductions that count.
+void lowerSorts(PrimitiveGraph &graph);
+
 /// Library calls that `isTaken` denies become reductions: slow, and right. After the clean-up, which absorbs views into them.
 /// Only bare calls are known here; one that comes with an addend stays as it is.
 void lowerLibraryCalls(

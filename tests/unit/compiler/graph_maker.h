@@ -43,6 +43,16 @@ public:
     ElementType type = builder.type(primitive.body.results[0]);
     return add(std::move(primitive), {type, shape});
   }
+  ValueId cast(ValueId operand, ElementType type) {
+    const Shape shape = graph.type(operand).shape;
+    Primitive primitive = start(Primitive::Kind::Pull, {operand}, shape);
+    ScalarBuilder builder(primitive.body);
+    primitive.body.results = {
+        builder.cast(builder.read(0, graph.type(operand).element,
+                                  IndexMap::identity(shape.size())),
+                     type)};
+    return add(std::move(primitive), {type, shape});
+  }
   /// Folds the dimensions `axes`, which stay with extent 1.
   ValueId reduce(ScalarOpcode opcode, ValueId operand,
                  std::vector<unsigned> axes) {
@@ -65,6 +75,69 @@ public:
     primitive.body.results = {builder.read(0, type.element, std::move(map))};
     primitive.reducer = Reducer::simple(opcode, type.element, type.element);
     return add(std::move(primitive), {type.element, result});
+  }
+  /// Every element is what was folded up to and with it along `along`.
+  ValueId scan(ScalarOpcode opcode, ValueId operand, unsigned along) {
+    const TensorType type = graph.type(operand);
+    Primitive primitive = start(Primitive::Kind::Scan, {operand}, type.shape);
+    primitive.along = along;
+    ScalarBuilder builder(primitive.body);
+    primitive.body.results = {builder.cast(
+        builder.read(0, type.element, IndexMap::identity(type.shape.size())),
+        computeType(type.element))};
+    primitive.reducer = Reducer::simple(opcode, type.element, type.element);
+    return add(std::move(primitive), type);
+  }
+  /// Scatters `updates` along dimension `axis` of `base` to the positions floor(|index| * extent); the last wins.
+  ValueId scatter(ValueId base, ValueId index, ValueId updates, unsigned axis) {
+    const TensorType type = graph.type(base);
+    Reducer assign;
+    assign.types = {type.element};
+    assign.init = {{}};
+    for (ScalarProgram *program : {&assign.update, &assign.combine}) {
+      ScalarBuilder builder(*program);
+      builder.argument(0, type.element);
+      program->results = {builder.argument(1, type.element)};
+    }
+    ScalarBuilder finish(assign.finish);
+    assign.finish.results = {finish.argument(0, type.element)};
+    return scatter(base, index, updates, axis, assign);
+  }
+  /// The same; all updates of an element are combined.
+  ValueId scatter(ValueId base, ValueId index, ValueId updates, unsigned axis,
+                  Reducer reducer) {
+    const TensorType type = graph.type(base);
+    unsigned rank = type.shape.size();
+    Primitive primitive = start(Primitive::Kind::Push, {base, index, updates},
+                                graph.type(updates).shape);
+    ScalarBuilder builder(primitive.body);
+    IndexMap own = IndexMap::identity(rank);
+    ScalarId scaled = builder.op(
+        ScalarOpcode::Mul,
+        {builder.op(ScalarOpcode::Abs,
+                    {builder.read(1, graph.type(index).element, own)}),
+         builder.constant(graph.type(index).element,
+                          static_cast<double>(type.shape[axis].value()))});
+    primitive.body.results = {
+        builder.cast(builder.read(2, type.element, own), reducer.types[0]),
+        builder.cast(scaled, ElementType::I64)};
+    primitive.target = own;
+    primitive.target.results[axis] = IndexExpr::runtime(0);
+    primitive.reducer = std::move(reducer);
+    return add(std::move(primitive), type);
+  }
+  /// Positions of the `count` first keys along `along`.
+  ValueId sort(ValueId operand, unsigned along, bool descending,
+               int64_t count) {
+    TensorType type = graph.type(operand);
+    Primitive primitive = start(Primitive::Kind::Sort, {operand}, type.shape);
+    primitive.along = along;
+    primitive.descending = descending;
+    ScalarBuilder builder(primitive.body);
+    primitive.body.results = {
+        builder.read(0, type.element, IndexMap::identity(type.shape.size()))};
+    type.shape[along] = count;
+    return add(std::move(primitive), {ElementType::I64, type.shape});
   }
   ValueId transpose(ValueId operand, std::vector<unsigned> order) {
     const TensorType type = graph.type(operand);

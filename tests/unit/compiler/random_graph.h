@@ -1,5 +1,5 @@
 // Random primitive graphs: elementwise operations with broadcasts, reductions over any axes, views, concatenations and
-// products, a few of their values as outputs.
+// products, scans, scatters and sorts, a few of their values as outputs.
 #ifndef LOCKSTITCH_TESTS_UNIT_COMPILER_RANDOM_GRAPH_H
 #define LOCKSTITCH_TESTS_UNIT_COMPILER_RANDOM_GRAPH_H
 
@@ -44,7 +44,7 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations,
   while (operations-- > 0) {
     ValueId a = recent();
     const Shape shape = maker.graph.type(a).shape;
-    switch (pick(12u)) {
+    switch (pick(15u)) {
     case 0:
     case 1:
     case 2:
@@ -97,6 +97,46 @@ inline PrimitiveGraph randomGraph(uint32_t seed, int operations,
         values.push_back(maker.slice(a, axis, pick(2u), (extent - 1) / 2, 2));
       else if (numElements(shape) < 4000)
         values.push_back(maker.concat(a, a, axis));
+      break;
+    }
+    case 11: {
+      unsigned along = pick(shape.size());
+      values.push_back(maker.scan(
+          pick(2u) ? ScalarOpcode::Max : ScalarOpcode::Add, a, along));
+      if (pick(2u)) // a consumer at the same places
+        values.push_back(maker.map(ScalarOpcode::Neg, {values.back()}));
+      break;
+    }
+    case 12: {
+      ValueId updates = recent();
+      const Shape other = maker.graph.type(updates).shape;
+      unsigned axis = pick(shape.size());
+      bool fits = other.size() == shape.size() && numElements(other) < 3000 &&
+                  numElements(shape) < 3000;
+      for (size_t i = 0; i < shape.size() && fits; ++i)
+        fits = i == axis || other[i].value() <= shape[i].value();
+      if (!fits)
+        break;
+      // Where an update lands must not depend on the last bits of a sum: its index is an input.
+      ValueId index = maker.input(other);
+      values.push_back(
+          pick(2u) ? maker.scatter(a, index, updates, axis)
+                   : maker.scatter(a, index, updates, axis,
+                                   Reducer::simple(pick(2u) ? ScalarOpcode::Max
+                                                            : ScalarOpcode::Add,
+                                                   ElementType::F32,
+                                                   ElementType::F32)));
+      break;
+    }
+    case 13: {
+      unsigned along = pick(shape.size());
+      int64_t extent = shape[along].value();
+      if (numElements(shape) >= 2000)
+        break;
+      // As above: keys are an input. Positions are small numbers, exact in f32.
+      values.push_back(maker.cast(
+          maker.sort(maker.input(shape), along, pick(2u), 1 + pick(extent)),
+          ElementType::F32));
       break;
     }
     default:

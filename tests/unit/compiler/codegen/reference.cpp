@@ -130,6 +130,10 @@ private:
         dims[op.loop->loopDim] = k;
         block(op.loop->body);
         step(op.loop->reduction, accumulators);
+        for (size_t i = 0; i < op.loop->running.size(); ++i)
+          define(op.loop->running[i], op.loop->reduction.types[i],
+                 accumulators[i]);
+        block(op.loop->trip);
       }
       return publish(op.loop->reduction, accumulators);
     }

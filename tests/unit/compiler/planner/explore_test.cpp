@@ -72,6 +72,40 @@ TEST(Explore, CrossedReductionsStaySeparateWithTheReason) {
   EXPECT_TRUE(told);
 }
 
+bool isTold(const Plan &plan, std::string_view reason) {
+  for (const Decision &decision : plan.decisions)
+    if (!decision.merged && decision.reason.find(reason) != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST(Explore, AScanTakesProducersAndConsumersAlong) {
+  GraphMaker maker;
+  ValueId sum =
+      maker.scan(ScalarOpcode::Add,
+                 maker.map(ScalarOpcode::Exp, {maker.input({64, 40})}), 1);
+  maker.output(maker.map(ScalarOpcode::Neg, {sum}));
+  EXPECT_EQ(planOf(maker.graph).numKernels(), 1);
+}
+
+TEST(Explore, AScanOfFewLongLinesStaysAlone) {
+  GraphMaker maker;
+  ValueId exp = maker.map(ScalarOpcode::Exp, {maker.input({2, 10000})});
+  maker.output(maker.scan(ScalarOpcode::Add, exp, 1));
+  Plan plan = planOf(maker.graph);
+  EXPECT_EQ(plan.numKernels(), 2);
+  EXPECT_TRUE(isTold(plan, "its 2 lines of 10000 elements"));
+}
+
+TEST(Explore, WhatLanesFoldTogetherNoLaneOfAScanFoldsAlone) {
+  GraphMaker maker;
+  ValueId p = softmax(maker, maker.input({64, 100}), 1);
+  maker.output(maker.scan(ScalarOpcode::Add, p, 1));
+  Plan plan = planOf(maker.graph);
+  EXPECT_EQ(plan.numKernels(), 2);
+  EXPECT_TRUE(isTold(plan, "a lane of the scan would fold 100 elements alone"));
+}
+
 TEST(Explore, AProductSeparates) {
   GraphMaker maker;
   ValueId x = maker.map(ScalarOpcode::Exp, {maker.input({8, 16})});

@@ -145,6 +145,72 @@ TEST(BuildStages, ValuesReadAtTooManyPlacesAreRefused) {
   EXPECT_THAT(refused(maker.graph), HasSubstr("multiply the work"));
 }
 
+TEST(BuildStages, AScanStoresAsItGoesAlsoMirrored) {
+  GraphMaker maker;
+  ValueId x = maker.map(ScalarOpcode::Exp, {maker.input({4, 6})});
+  ValueId sum = maker.scan(ScalarOpcode::Add, x, 1);
+  maker.output(maker.slice(sum, 1, 5, 6, -1));
+  computeStorageRoots(maker.graph);
+  StageProgram program = built(maker.graph);
+  ASSERT_EQ(program.stages.size(), 1u);
+  EXPECT_EQ(program.rows * program.stages[0].columns, 4);
+  ASSERT_EQ(program.stages[0].body.ops.size(), 1u);
+  const StageOp &op = program.stages[0].body.ops[0];
+  ASSERT_TRUE(op.loop && op.loop->isScan());
+  EXPECT_EQ(op.loop->trip.ops.back().opcode, StageOpcode::Store);
+  std::string text = toString(program);
+  EXPECT_THAT(text, HasSubstr("scan k0 < 6 {"));
+  EXPECT_THAT(text, HasSubstr("= fold so far (%"));
+  EXPECT_THAT(text, HasSubstr("arg1[r*6 + k0*-1 + 5]"));
+}
+
+TEST(BuildStages, AReductionInAScanIsALoopBeforeIt) {
+  GraphMaker maker;
+  ValueId x = maker.input({4, 6});
+  maker.output(
+      maker.map(ScalarOpcode::Div, {maker.scan(ScalarOpcode::Add, x, 0),
+                                    maker.reduce(ScalarOpcode::Add, x, {0})}));
+  computeStorageRoots(maker.graph);
+  std::string text = toString(built(maker.graph));
+  EXPECT_LT(text.find("loop k1 < 4"), text.find("scan k0 < 4"));
+}
+
+TEST(BuildStages, WhatDoesNotFitAScanIsRefused) {
+  GraphMaker two;
+  ValueId x = two.input({4, 6});
+  two.output(two.scan(ScalarOpcode::Add, two.scan(ScalarOpcode::Add, x, 0), 1));
+  computeStorageRoots(two.graph);
+  EXPECT_THAT(refused(two.graph),
+              HasSubstr("a kernel's lanes walk along one scan, not 2"));
+
+  GraphMaker shifted;
+  x = shifted.scan(ScalarOpcode::Add, shifted.input({4, 6}), 1);
+  shifted.output(
+      shifted.map(ScalarOpcode::Sub, {x, shifted.slice(x, 1, 5, 1)}));
+  computeStorageRoots(shifted.graph);
+  EXPECT_THAT(refused(shifted.graph),
+              HasSubstr("another element than the one that a lane has just "
+                        "scanned"));
+
+  GraphMaker shape;
+  x = shape.scan(ScalarOpcode::Add, shape.input({4, 6}), 1);
+  shape.output(shape.slice(x, 1, 0, 3));
+  computeStorageRoots(shape.graph);
+  EXPECT_THAT(refused(shape.graph), HasSubstr("has not the shape of its scan"));
+}
+
+TEST(BuildStages, PushesAndSortsHaveNoStage) {
+  GraphMaker maker;
+  ValueId x = maker.input({4});
+  maker.output(maker.scatter(x, x, x, 0));
+  computeStorageRoots(maker.graph);
+  EXPECT_THAT(refused(maker.graph), HasSubstr("p0 is a push"));
+  GraphMaker sorts;
+  sorts.output(sorts.sort(sorts.input({4}), 0, false, 4));
+  computeStorageRoots(sorts.graph);
+  EXPECT_THAT(refused(sorts.graph), HasSubstr("p0 is a sort"));
+}
+
 TEST(ClassifyAccess, ByTheColumn) {
   StageProgram program;
   program.rows = 10;
