@@ -7,7 +7,7 @@ std::vector<std::span<const Rule>> allRules() {
           elementwiseRules(), gatherRules(),   normalizationRules(),
           orderedRules(),     poolingRules(),  productRules(),
           reductionRules(),   resizeRules(),   scatterRules(),
-          shapeRules(),       sliceRules(),    viewRules()};
+          shapeRules(),       sliceRules(), transposedRules(),    viewRules()};
 }
 
 const Rule *findRule(std::string_view domain, std::string_view op,

@@ -40,6 +40,7 @@ std::span<const Rule> resizeRules();
 std::span<const Rule> scatterRules();
 std::span<const Rule> shapeRules();
 std::span<const Rule> sliceRules();
+std::span<const Rule> transposedRules();
 std::span<const Rule> viewRules();
 
 /// The tables of all families.

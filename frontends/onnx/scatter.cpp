@@ -1,4 +1,4 @@
-// Scatter, ScatterElements, ScatterND: a Push of the updates onto the data.
+// Scatter, ScatterElements, ScatterND, TensorScatter: a Push of the updates onto the data.
 //
 // Indices that are constants of the model are checked here, and become index
 // expressions where they are affine in the coordinates of the updates (a slice
@@ -9,29 +9,35 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/rules.h"
 
+#include <algorithm>
+
 namespace lockstitch::onnx {
 namespace {
 
 using Op = ScalarOpcode;
+
+/// The last update wins.
+Reducer assigning(ElementType type) {
+  Reducer reducer;
+  reducer.types = {type};
+  reducer.init = {{}};
+  for (ScalarProgram *program : {&reducer.update, &reducer.combine}) {
+    ScalarBuilder b(*program);
+    b.argument(0, type);
+    program->results = {b.argument(1, type)};
+  }
+  ScalarBuilder finish(reducer.finish);
+  reducer.finish.results = {finish.argument(0, type)};
+  return reducer;
+}
 
 /// How updates are combined with what is there.
 Reducer reducerOf(const NodeContext &c) {
   std::string reduction =
       c.opset >= 16 ? c.attrString("reduction", "none") : "none";
   ElementType type = c.element(0);
-  if (reduction == "none") {
-    Reducer reducer;
-    reducer.types = {type};
-    reducer.init = {{}};
-    for (ScalarProgram *program : {&reducer.update, &reducer.combine}) {
-      ScalarBuilder b(*program);
-      b.argument(0, type);
-      program->results = {b.argument(1, type)};
-    }
-    ScalarBuilder finish(reducer.finish);
-    reducer.finish.results = {finish.argument(0, type)};
-    return reducer;
-  }
+  if (reduction == "none")
+    return assigning(type);
   if (type == ElementType::Bool)
     c.refuse("bools have no reduction '" + reduction + "'");
   if (reduction == "add") {
@@ -179,10 +185,44 @@ void scatterND(NodeContext &c) {
   scatter.finish();
 }
 
+/// A cache of keys or values: each sequence of the batch writes its update from an index of its own on, or around the end.
+void tensorScatter(NodeContext &c) {
+  Extents cache = c.extents(0), update = c.extents(1);
+  c.requireSameType(0, 2);
+  int64_t axis = c.axis(c.attrInt("axis", -2), c.rank(0));
+  std::string mode = c.attrString("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    c.refuse("attribute 'mode' should be linear or circular, not '" + mode +
+             "'");
+  Extents want = cache;
+  if (update.size() == cache.size() && axis != 0)
+    want[axis] = std::min(update[axis], cache[axis]);
+  if (axis == 0 || want != update)
+    c.refuse("an update of " + toString(update) + " does not fit a cache of " +
+             toString(cache) + " along axis " + std::to_string(axis));
+  if (c.has(2) &&
+      (c.extents(2) != Extents{cache[0]} || c.element(2) != ElementType::I64))
+    c.refuse("its indices should be one i64 for each of the " +
+             std::to_string(cache[0]) + " sequences");
+  BodyBuilder body(c.graph, toShape(update));
+  IndexMap target = IndexMap::identity(body.rank());
+  std::vector<ScalarId> runtimes;
+  if (c.has(2)) {
+    runtimes = {body.read(c.input(2), {IndexExpr::dim(0)})};
+    target.results[axis] = IndexExpr::dim(axis) + IndexExpr::runtime(0);
+  }
+  if (mode == "circular" && cache[axis] > 0)
+    target.results[axis] = mod(target.results[axis], cache[axis]);
+  ScalarId element = body.read(c.input(1), identityAt(body.rank()));
+  c.setOutput(0, body.push(c.input(0), element, std::move(target),
+                           std::move(runtimes), assigning(c.element(0))));
+}
+
 constexpr Rule kRules[] = {
     {"Scatter", 9, 10, scatterElements},
     {"ScatterElements", 11, kNewest, scatterElements},
     {"ScatterND", 11, kNewest, scatterND},
+    {"TensorScatter", 24, kNewest, tensorScatter},
 };
 
 } // namespace

@@ -327,9 +327,44 @@ void trilu(NodeContext &c) {
                            c.element(0)));
 }
 
+/// Both at once, so that the middle stays the middle: of an odd difference the larger part is at the end.
+void centerCropPad(NodeContext &c) {
+  Extents from = c.extents(0), to = from;
+  std::vector<int64_t> sizes = c.constantInts(1, "shape"), axes;
+  if (auto given = c.attrInts("axes")) {
+    for (int64_t axis : *given)
+      axes.push_back(c.axis(axis, c.rank(0), "axes"));
+  } else {
+    for (int64_t i = 0; i < c.rank(0); ++i)
+      axes.push_back(i);
+  }
+  if (sizes.size() != axes.size())
+    c.refuse("its shape " + toString(sizes) + " is not for " +
+             std::to_string(axes.size()) + " axes");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (sizes[i] < 0)
+      c.refuse("the shape " + toString(sizes) + " is not possible");
+    to[axes[i]] = sizes[i];
+  }
+  BodyBuilder body(c.graph, toShape(to));
+  std::vector<IndexExpr> at = identityAt(to.size());
+  std::vector<IndexConstraint> constraints;
+  for (size_t i = 0; i < to.size(); ++i) {
+    int64_t more = to[i] - from[i];
+    at[i] = at[i] - IndexExpr::constant(more >= 0 ? more / 2 : -(-more / 2));
+    if (more > 0)
+      constraints.push_back({at[i], 0, from[i] - 1});
+  }
+  c.setOutput(0,
+              body.pull(body.read(c.input(0), at, constraints), c.element(0)));
+}
+
 constexpr Rule kRules[] = {
-    {"Concat", 1, kNewest, concat},   {"Pad", 2, kNewest, pad},
-    {"Slice", 1, kNewest, sliceRule}, {"Split", 2, kNewest, split},
+    {"CenterCropPad", 18, kNewest, centerCropPad},
+    {"Concat", 1, kNewest, concat},
+    {"Pad", 2, kNewest, pad},
+    {"Slice", 1, kNewest, sliceRule},
+    {"Split", 2, kNewest, split},
     {"Trilu", 14, kNewest, trilu},
 };
 

@@ -36,7 +36,7 @@ def text(shape):
 def define(add):
     for part in (elementwise, broadcasts, integers, comparisons, casts, reductions, normalisations, views, joins, gathers, pads,
                  windows, products, folded, further, ordered, scatters, resizes,
-                 einsums):
+                 einsums, spreads):
         part(add)
 
 
@@ -639,3 +639,42 @@ def einsums(add):
     add("ReverseSequence", "time_first", [numbers("rev", (7, 4, 3)), np.array([7, 1, 3, 4], I64)])
     add("ReverseSequence", "batch_first", [numbers("rev", (4, 7)), np.array([7, 1, 3, 4], I64)], dict(time_axis=1, batch_axis=0))
     add("ReverseSequence", "constant_lengths", [numbers("rev", (4, 7)), np.array([7, 1, 3, 4], I64)], dict(time_axis=1, batch_axis=0), constants=(1,))
+
+
+# --- what is spread, or written into a cache ------------------------------------------------------------------------------
+def spreads(add):
+    def transposed(name, shape, weight, attributes, group=1, bias=True, **more):
+        tensors = [numbers(f"ct{name}", shape), numbers(f"ctw{name}", weight, -0.5, 0.5)]
+        add("ConvTranspose", name, tensors + ([numbers(f"ctb{name}", (weight[1] * group,))] if bias else []), dict(attributes, group=group), **more)
+
+    transposed("plain", (2, 3, 5, 6), (3, 4, 3, 3), {})
+    transposed("no_bias", (2, 3, 5, 6), (3, 4, 3, 3), {}, bias=False)
+    transposed("doubles", (1, 3, 5, 6), (3, 2, 2, 2), dict(strides=[2, 2]))
+    transposed("padded_strided", (1, 3, 5, 6), (3, 2, 4, 3), dict(strides=[2, 3], pads=[1, 0, 1, 2]))
+    transposed("output_padding", (1, 2, 4, 4), (2, 3, 3, 3), dict(strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1]))
+    transposed("output_shape", (1, 2, 4, 4), (2, 3, 3, 3), dict(strides=[2, 2], output_shape=[8, 9]), opset=11)
+    transposed("dilated", (1, 2, 5, 5), (2, 3, 3, 2), dict(dilations=[2, 3]))
+    transposed("grouped", (1, 6, 4, 5), (6, 2, 3, 3), dict(strides=[2, 1]), group=3)
+    transposed("one_dimension", (2, 3, 9), (3, 4, 5), dict(strides=[3]))
+    transposed("three_dimensions", (1, 2, 3, 4, 3), (2, 2, 2, 3, 2), dict(strides=[2, 1, 2]))
+    for pad in ("SAME_UPPER", "SAME_LOWER", "VALID"):
+        transposed(pad.lower(), (1, 2, 5, 4), (2, 3, 3, 3), dict(strides=[2, 2], auto_pad=pad), opset=11)
+    transposed("f16", (1, 3, 5, 6), (3, 4, 3, 3), dict(strides=[2, 2]), dtype="f16")
+    for name, image, block, attributes in (("plain", (5, 6), (2, 3), {}), ("strided", (6, 6), (2, 2), dict(strides=[2, 2])),
+                                           ("padded_dilated", (7, 6), (3, 2), dict(dilations=[2, 1], pads=[1, 0, 1, 1])),
+                                           ("one_dimension", (9,), (4,), dict(strides=[2])), ("three_dimensions", (3, 4, 5), (2, 2, 3), {})):
+        n = len(image)
+        pads, strides, dilations = (attributes.get(k, [f] * m) for k, f, m in (("pads", 0, 2 * n), ("strides", 1, n), ("dilations", 1, n)))
+        places = np.prod([(image[i] + pads[i] + pads[i + n] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(n)])
+        add("Col2Im", name, [numbers(f"c2i{name}", (2, 3 * int(np.prod(block)), int(places))), np.array(image, I64), np.array(block, I64)], attributes,
+            constants=(1, 2), opset=18)
+    x = numbers("ccp", (3, 10, 7))
+    for name, shape, axes in (("crops", [3, 5, 4], None), ("pads", [4, 13, 9], None), ("both", [6, 12], [1, 2]), ("negative_axis", [4], [-1])):
+        add("CenterCropPad", name, [x, np.array(shape, I64)], {} if axes is None else dict(axes=axes), constants=(1,), opset=18)
+
+    cache, update = numbers("ts", (2, 3, 9, 4)), numbers("tsu", (2, 3, 3, 4))
+    add("TensorScatter", "linear", [cache, update, np.array([6, 2], I64)], opset=24)
+    add("TensorScatter", "circular", [cache, update, np.array([7, 2], I64)], dict(mode="circular"), opset=24)
+    add("TensorScatter", "one_token", [cache, numbers("tsv", (2, 3, 1, 4)), np.array([8, 0], I64)], dict(mode="circular"), opset=24)
+    add("TensorScatter", "from_the_start", [cache, update], opset=24)
+    add("TensorScatter", "other_axis", [numbers("ts3", (3, 5, 6)), numbers("ts3u", (3, 5, 2)), np.array([0, 1, 4], I64)], dict(axis=-1), opset=24)

@@ -8,6 +8,9 @@
 //   else (add, max ...)  folded = fold over R of (lands here ? update : neutral)                           a Reduce
 //                        result = combine(base, folded)                                                    a Pull
 //
+// Where R is one dimension d, and a target coordinate is d plus something that depends on the other dimensions only (a cache
+// that is written from an index on), perhaps modulo the extent, that is solved for d: no Reduce either.
+//
 // S are the dimensions of the result that decide whether an update lands: all of a ScatterElements, only the indexed ones of
 // a ScatterND, whose slices go straight through. Where R is empty no Reduce is needed. The order of the updates is that of
 // the fold: row-major, so that the result does not depend on the target. It is right for every index tensor, and its
@@ -36,10 +39,8 @@ public:
     PrimitiveMaker last;
     last.primitive.domain = type.shape;
     ScalarId base = last.b.cast(readBase(last), push.reducer.types[0]), result;
-    if (looped.empty()) {
-      BodyCopy body = copyInto(last, allDims(), {});
-      ScalarId hit = lands(last, body, allDims());
-      ScalarId update = body.copy(push.body.results[0]);
+    if (looped.empty() || solved) {
+      auto [hit, update] = onlyUpdate(last);
       result = last.b.select(hit, combined(last, base, update), base);
     } else {
       ValueId folded = foldUpdates();
@@ -75,6 +76,7 @@ private:
     for (uint32_t d = 0; d < push.domain.size(); ++d)
       if (source[d] == kNone && push.domain[d].value() != 1)
         looped.push_back(d);
+    solve();
   }
 
   std::vector<uint32_t> allDims() const {
@@ -84,8 +86,8 @@ private:
     return all;
   }
 
-  /// The dimensions of the result that decide whether an update lands.
-  std::vector<uint32_t> decidingDims() const {
+  /// By dimension of the domain: does it enter into the run-time variables of the target?
+  std::vector<bool> dimsOfRuntimes() const {
     std::vector<bool> used(push.domain.size(), false);
     auto use = [&](const IndexExpr &expr) {
       for (unsigned d = 0; d < used.size(); ++d)
@@ -106,6 +108,81 @@ private:
       for (const IndexConstraint &constraint : op.map.constraints)
         use(constraint.expr);
     }
+    return used;
+  }
+
+  /// Looks for a target coordinate that can be solved for the one looped dimension.
+  void solve() {
+    if (looped.size() != 1 || !push.target.constraints.empty() ||
+        dimsOfRuntimes()[looped[0]])
+      return;
+    IndexRanges ranges = rangesOf(push.domain);
+    for (uint32_t t = 0; t < type.shape.size() && !solved; ++t) {
+      if (through[t] != kNone)
+        continue;
+      IndexExpr at = push.target.results[t];
+      bool isCircular = at.kind() == IndexExpr::Kind::Mod;
+      if (isCircular) {
+        if (at.rhs().value() != type.shape[t].value() ||
+            push.domain[looped[0]].value() > type.shape[t].value())
+          continue;
+        at = at.lhs();
+      }
+      bool isAlone = false, isElsewhere = false;
+      for (const auto &[atom, coefficient] : toLinearForm(at, ranges).terms) {
+        bool isIt =
+            atom.kind() == IndexExpr::Kind::Dim && atom.position() == looped[0];
+        isAlone |= isIt && coefficient == 1;
+        isElsewhere |=
+            (isIt && coefficient != 1) || (!isIt && atom.usesDim(looped[0]));
+      }
+      if (isAlone && !isElsewhere)
+        solved = Solved{t, at, isCircular};
+    }
+    for (uint32_t t = 0; t < type.shape.size() && solved; ++t)
+      if (through[t] == kNone && t != solved->at &&
+          push.target.results[t].usesDim(looped[0]))
+        solved.reset(); // two coordinates ask for it
+  }
+
+  /// Of a result whose every element can be hit by one update only: is it, and by which?
+  std::pair<ScalarId, ScalarId> onlyUpdate(PrimitiveMaker &maker) {
+    if (!solved) {
+      BodyCopy body = copyInto(maker, allDims(), {});
+      ScalarId hit = lands(maker, body, allDims());
+      return {hit, body.copy(push.body.results[0])};
+    }
+    ScalarBuilder &b = maker.b;
+    auto integer = [&](int64_t value) {
+      return b.constantInt(ElementType::I64, value);
+    };
+    int64_t extent = push.domain[looped[0]].value();
+    BodyCopy first = copyInto(maker, allDims(), integer(0));
+    ScalarId hit = lands(maker, first, allDims());
+    std::vector<ScalarId> runtimes;
+    for (size_t i = 1; i < push.body.results.size(); ++i)
+      runtimes.push_back(first.copy(push.body.results[i]));
+    ScalarId position =
+        b.op(Op::Sub, {b.index(IndexExpr::dim(solved->at)),
+                       first.index(solved->expr, std::move(runtimes))});
+    if (solved->isCircular)
+      position =
+          b.op(Op::Mod, {position, integer(type.shape[solved->at].value())});
+    hit = b.op(Op::And, {hit, b.op(Op::Ge, {position, integer(0)})});
+    hit = b.op(Op::And, {hit, b.op(Op::Lt, {position, integer(extent)})});
+    position = b.op(
+        Op::Min, {b.op(Op::Max, {position, integer(0)}), integer(extent - 1)});
+    BodyCopy body = copyInto(maker, allDims(), position);
+    return {hit, body.copy(push.body.results[0])};
+  }
+
+  /// The dimensions of the result that decide whether an update lands.
+  std::vector<uint32_t> decidingDims() const {
+    std::vector<bool> used = dimsOfRuntimes();
+    auto use = [&](const IndexExpr &expr) {
+      for (unsigned d = 0; d < used.size(); ++d)
+        used[d] = used[d] || expr.usesDim(d);
+    };
     for (const IndexConstraint &constraint : push.target.constraints)
       use(constraint.expr);
     for (size_t t = 0; t < type.shape.size(); ++t)
@@ -179,7 +256,7 @@ private:
         require(b.inRange(
             simplify(coordinate(t, i), rangesOf(maker.primitive.domain)), 0,
             push.domain[through[t]].value() - 1));
-      if (through[t] == kNone)
+      if (through[t] == kNone && !(solved && solved->at == t))
         require(b.op(Op::Eq, {body.index(push.target.results[t], runtimes),
                               b.index(IndexExpr::dim(i))}));
     }
@@ -264,20 +341,21 @@ private:
     PrimitiveMaker last;
     last.primitive.domain = type.shape;
     ScalarId base = readBase(last), hit;
-    std::optional<ScalarId> position;
-    if (!looped.empty()) {
-      std::vector<uint32_t> deciding = decidingDims();
-      std::vector<IndexExpr> at;
-      for (uint32_t t : deciding)
-        at.push_back(IndexExpr::dim(t));
-      ScalarId found = last.read(graph, findPositions(deciding), at),
-               zero = last.b.constantInt(ElementType::I64, 0);
-      hit = last.b.op(Op::Ge, {found, zero});
-      position = last.b.op(Op::Max, {found, zero});
+    if (looped.empty() || solved) {
+      auto [isHit, update] = onlyUpdate(last);
+      return finish(
+          last,
+          last.b.select(isHit, update, last.b.cast(base, last.b.type(update))));
     }
-    BodyCopy body = copyInto(last, allDims(), position);
-    if (looped.empty())
-      hit = lands(last, body, allDims());
+    std::vector<uint32_t> deciding = decidingDims();
+    std::vector<IndexExpr> at;
+    for (uint32_t t : deciding)
+      at.push_back(IndexExpr::dim(t));
+    ScalarId found = last.read(graph, findPositions(deciding), at),
+             zero = last.b.constantInt(ElementType::I64, 0);
+    hit = last.b.op(Op::Ge, {found, zero});
+    BodyCopy body =
+        copyInto(last, allDims(), last.b.op(Op::Max, {found, zero}));
     ScalarId update = body.copy(push.body.results[0]);
     finish(last,
            last.b.select(hit, update, last.b.cast(base, last.b.type(update))));
@@ -312,6 +390,12 @@ private:
   std::vector<int64_t>
       offset; // of those: coordinate t is coordinate d plus this
   std::vector<uint32_t> looped; // R
+  struct Solved {
+    uint32_t at; // dimension of the result
+    IndexExpr expr;
+    bool isCircular;
+  };
+  std::optional<Solved> solved;
 };
 
 } // namespace

@@ -146,6 +146,32 @@ TEST(Push, PartsThatGoStraightThroughNeedNoReduction) {
   EXPECT_EQ(graph.primitives[0].kind, Primitive::Kind::Pull);
 }
 
+TEST(Push, FromAnIndexOnIsSolvedForTheUpdate) {
+  for (bool circular : {false, true}) {
+    GraphMaker maker;
+    ValueId base = maker.input({6}), start = maker.input({1}),
+            updates = maker.input({3});
+    ValueId made = maker.scatter(base, updates, updates, 0);
+    Primitive &push = maker.graph.primitives[maker.graph.values[made].producer];
+    push.operands = {base, start, updates};
+    for (ScalarOp &op : push.body.ops)
+      if (op.opcode == ScalarOpcode::Read && op.operand == 1)
+        op.map.results[0] = IndexExpr::constant(0);
+    push.target.results[0] = IndexExpr::dim(0) + IndexExpr::runtime(0);
+    if (circular)
+      push.target.results[0] = mod(push.target.results[0], 6);
+    maker.output(made);
+    std::vector<float> got =
+        both<float>(maker.graph, {f32({6}, {1, 2, 3, 4, 5, 6}),
+                                  f32({1}, {0.7f}), f32({3}, {10, 20, 30})});
+    if (circular)
+      EXPECT_THAT(got, ElementsAre(30, 2, 3, 4, 10, 20));
+    else
+      EXPECT_THAT(got, ElementsAre(1, 2, 3, 4, 10, 20));
+    EXPECT_EQ(lowered(maker.graph).primitives.size(), 1u);
+  }
+}
+
 TEST(Push, OfRowsComparesOnlyTheirIndices) {
   // Like ScatterND: 3 rows of 5 elements go into a table of 7 rows.
   GraphMaker maker;
