@@ -10,6 +10,8 @@
 namespace lockstitch {
 
 struct PlannerOptions {
+  /// FusionStitching (fusion_stitching.cpp); Xla, for comparison: the merge rules of XLA's open source, without copies of producers, without
+  /// epilogues of library calls, without its order by estimated benefit (xla.cpp); None: every primitive alone.
   Explorer explorer = Explorer::FusionStitching;
   ScheduleTarget target;
   /// Whose epilogues may be planned for.
