@@ -40,7 +40,8 @@ public:
     shared = sharedMemory;
     emitter.setArgumentPointers(SmallVector<Value>(
         entry->getArguments().begin(), entry->getArguments().end()));
-    if (program.rows < 1) { // nothing to compute, and no row to clamp to
+    if (program.rows.value() <
+        1) { // nothing to compute, and no row to clamp to
       LLVM::ReturnOp::create(v.b, ValueRange{});
       return;
     }
@@ -98,9 +99,10 @@ private:
       row = v.add(v.mul(block, v.k(block, rows), true),
                   v.resize(rowInBlock, emitter.indexBits, false), true);
     }
-    if (schedule.gridX * rows != program.rows) {
-      rowExists = v.compare(IntCompare::ult, row, v.k(row, program.rows));
-      row = v.select(rowExists, row, v.k(row, program.rows - 1));
+    if (schedule.gridX * rows != program.rows.value()) {
+      rowExists =
+          v.compare(IntCompare::ult, row, v.k(row, program.rows.value()));
+      row = v.select(rowExists, row, v.k(row, program.rows.value() - 1));
     }
     emitter.setDim(kRowDim, {{{row, 0}}, 0, 0});
     laneColumn =
@@ -427,10 +429,10 @@ std::string checkSchedule(const StageProgram &program,
   if (schedule.rowsPerBlock < 1 || threads * schedule.rowsPerBlock > 1024)
     return "a block has 1 to 1024 threads, not " +
            std::to_string(threads * schedule.rowsPerBlock);
-  if (schedule.gridX < 1 || schedule.gridX > INT32_MAX ||
-      schedule.gridX * schedule.rowsPerBlock < program.rows)
-    return "a grid of " + std::to_string(schedule.gridX) +
-           " blocks does not cover " + std::to_string(program.rows) + " rows";
+  int64_t blocks = schedule.gridX, rows = program.rows.value();
+  if (blocks < 1 || blocks > INT32_MAX || blocks * schedule.rowsPerBlock < rows)
+    return "a grid of " + std::to_string(blocks) + " blocks does not cover " +
+           std::to_string(rows) + " rows";
   for (const Stage &stage : program.stages)
     if (stage.columns % std::max(schedule.vectorWidth, 1u))
       return "vectors of " + std::to_string(schedule.vectorWidth) +

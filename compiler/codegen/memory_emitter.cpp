@@ -68,7 +68,7 @@ Value BodyEmitter::loadIf(Value condition, ElementType type, unsigned lanes,
 
 LaneValue BodyEmitter::emitLoad(const StageOp &op) {
   // An empty buffer has no element that any guard could admit.
-  if (program.arguments[op.argument].elements == 0)
+  if (program.arguments[op.argument].elements == Dim(0))
     return {v.constant(op.type, {}), op.type};
   auto plan = plans.find(&op);
   bool vector = plan != plans.end() && width > 1 && plan->second.valueVaries();

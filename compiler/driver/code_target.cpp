@@ -4,6 +4,7 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/driver/cpu_timer.h"
 #include "cost_model/device.h"
+#include "runtime/program/thread_start.h"
 
 #include <algorithm>
 #include <atomic>
@@ -68,6 +69,7 @@ protected:
     std::atomic<size_t> next = 0;
     double begin = cpuSeconds();
     auto work = [&] {
+      enterThread();
       CodeGenerator generator(codegen);
       for (size_t index; (index = next++) < count;) {
         double before = cpuSeconds(CLOCK_THREAD_CPUTIME_ID);
@@ -200,7 +202,8 @@ public:
     std::vector<std::string_view> parts;
     for (size_t i = 0; i < list.size(); ++i) {
       KernelCode code = describe(list[i]);
-      code.grid = generated[i].grid;
+      std::copy(generated[i].grid.begin(), generated[i].grid.end(),
+                code.grid.begin());
       code.block = generated[i].block;
       code.sharedBytes = generated[i].sharedBytes;
       program.kernels.push_back(std::move(code));

@@ -18,8 +18,7 @@ ProgramBuilder::ProgramBuilder(const PrimitiveGraph &graph) : graph(graph) {
     TensorInfo tensor;
     tensor.name = name;
     tensor.type = graph.type(value).element;
-    for (const Dim &dim : graph.type(value).shape)
-      tensor.shape.push_back(dim.value());
+    tensor.shape = graph.type(value).shape;
     return tensor;
   };
   program.model = graph.name;
@@ -47,8 +46,7 @@ BufferRef ProgramBuilder::constant(ValueId root) {
     TensorInfo info;
     info.name = nameOf(root);
     info.type = value.type.element;
-    for (const Dim &dim : value.type.shape)
-      info.shape.push_back(dim.value());
+    info.shape = value.type.shape;
     program.constantInfos.push_back(std::move(info));
     // Without bytes: the prologue computes it.
     Blob blob;

@@ -100,7 +100,7 @@ KernelVerdict KernelVerdicts::judge(const std::vector<PrimitiveId> &members,
     return verdict;
   }
   const ScheduledKernel &kernel = std::get<ScheduledKernel>(scheduled);
-  verdict.rows = kernel.program.rows;
+  verdict.rows = kernel.program.rows.value();
   verdict.blocks = kernel.schedule.gridX;
   for (const Stage &stage : kernel.program.stages) {
     verdict.longestColumns = std::max(verdict.longestColumns, stage.columns);

@@ -76,13 +76,14 @@ AccessSummary summarize(const StageProgram &program, unsigned width) {
 
 bool needsWideIndex(const StageProgram &program) {
   constexpr int64_t limit = (1ll << 31) - 1;
-  if (program.rows > limit)
+  int64_t rows = program.rows.value();
+  if (rows > limit)
     return true;
   for (const StageArgument &argument : program.arguments)
-    if (argument.elements > limit)
+    if (argument.elements.value() > limit)
       return true;
   for (const Stage &stage : program.stages)
-    if (program.rows * stage.columns > limit)
+    if (rows * stage.columns > limit)
       return true;
   return false;
 }
@@ -96,8 +97,8 @@ int64_t stepsOf(const StageProgram &program, const KernelSchedule &schedule) {
 /// The widest vector of which every contiguous access can be made as one.
 unsigned ruleWidth(const StageProgram &program, bool &byRows) {
   AccessSummary scalar = summarize(program, 2);
-  byRows =
-      scalar.rowContiguousBytes > scalar.contiguousBytes && program.rows >= 32;
+  byRows = scalar.rowContiguousBytes > scalar.contiguousBytes &&
+           program.rows.value() >= 32;
   if (byRows || scalar.contiguousBytes < scalar.stridedBytes)
     return 1;
   unsigned width =
@@ -123,7 +124,7 @@ unsigned ruleWidth(const StageProgram &program, bool &byRows) {
 KernelSchedule gpuRule(const StageProgram &program,
                        const ScheduleTarget &target) {
   KernelSchedule schedule;
-  int64_t rows = std::max<int64_t>(program.rows, 1),
+  int64_t rows = std::max<int64_t>(program.rows.value(), 1),
           longest = longestStage(program);
   if (!hasReductions(program)) {
     schedule.vectorWidth = static_cast<unsigned>(longest);
@@ -172,7 +173,7 @@ KernelSchedule hostRule(const StageProgram &program,
       width, std::bit_floor<uint64_t>(longestStage(program))));
   schedule.rowsPerTask =
       std::clamp<int64_t>(kElementsPerTask / std::max<int64_t>(total, 1), 1,
-                          std::max<int64_t>(program.rows, 1));
+                          std::max<int64_t>(program.rows.value(), 1));
   return schedule;
 }
 
@@ -200,7 +201,7 @@ void completeSchedule(const StageProgram &program, const ScheduleTarget &target,
   placeTiles(program, target.isGpu, schedule);
   if (!target.isGpu)
     return;
-  int64_t rows = std::max<int64_t>(program.rows, 1);
+  int64_t rows = std::max<int64_t>(program.rows.value(), 1);
   schedule.gridX = (rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
   schedule.sharedBytes = layoutShared(program, schedule).bytes;
 }
@@ -214,7 +215,7 @@ std::vector<KernelSchedule> candidateSchedules(const StageProgram &program,
   auto isWasteful = [&](const KernelSchedule &schedule) {
     int64_t rows = schedule.gridX * schedule.rowsPerBlock;
     return !pin.rowsPerBlock && schedule.rowsPerBlock > rule.rowsPerBlock &&
-           rows - program.rows > program.rows / 8;
+           rows - program.rows.value() > program.rows.value() / 8;
   };
   auto add = [&](KernelSchedule schedule) {
     if (isWasteful(schedule))

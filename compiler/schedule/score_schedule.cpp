@@ -146,7 +146,8 @@ ScheduleScorer::accesses(unsigned width) {
 ScheduleScore ScheduleScorer::score(const KernelSchedule &schedule) {
   const cost::Device &device = deviceOf(target);
   const double width = schedule.vectorWidth, threads = schedule.threadsPerRow,
-               rows = static_cast<double>(std::max<int64_t>(program.rows, 1));
+               rows = static_cast<double>(
+                   std::max<int64_t>(program.rows.value(), 1));
   // Rows past the end are read and computed, not stored.
   const double rowsComputed =
       static_cast<double>(schedule.gridX * schedule.rowsPerBlock);

@@ -23,7 +23,7 @@ bool StageOp::operator==(const StageOp &other) const {
 
 IndexRanges StageProgram::ranges(int64_t columns) const {
   IndexRanges ranges;
-  ranges.dims.push_back({0, std::max<int64_t>(rows, 1) - 1});
+  ranges.dims.push_back({0, std::max<int64_t>(rows.value(), 1) - 1});
   ranges.dims.push_back({0, std::max<int64_t>(columns, 1) - 1});
   for (int64_t trips : loopTrips)
     ranges.dims.push_back({0, std::max<int64_t>(trips, 1) - 1});
@@ -109,11 +109,12 @@ public:
   explicit Printer(const StageProgram &program) : program(program) {}
 
   std::string run() {
-    out << "kernel " << program.name << " rows " << program.rows << "\n";
+    out << "kernel " << program.name << " rows " << toString(program.rows)
+        << "\n";
     for (size_t i = 0; i < program.arguments.size(); ++i) {
       const StageArgument &argument = program.arguments[i];
       out << "  arg " << i << ": " << (argument.isOutput ? "out " : "in ")
-          << name(argument.type) << "[" << argument.elements << "]\n";
+          << name(argument.type) << "[" << toString(argument.elements) << "]\n";
     }
     for (size_t i = 0; i < program.tiles.size(); ++i)
       out << "  tile " << i << ": " << name(program.tiles[i].type) << "["
@@ -325,9 +326,9 @@ private:
     if (!op.guards.empty() || op.index.usesAnyRuntime())
       return;
     Interval range = rangeOf(op.index, program.ranges(columns));
-    if (range.low < 0 || range.high >= argument.elements)
+    if (range.low < 0 || range.high >= argument.elements.value())
       fail("arg" + std::to_string(op.argument) + "[" + toString(op.index) +
-           "] leaves its " + std::to_string(argument.elements) + " elements");
+           "] leaves its " + toString(argument.elements) + " elements");
   }
   void block(const StageBlock &block, bool perRow) {
     for (const StageOp &op : block.ops) {

@@ -12,6 +12,10 @@
 // row) and *tiles* (one element per column; a column is always read by the lane that wrote it, so a tile needs no barrier
 // on a GPU: registers where the loop over columns is unrolled, else shared memory; on the host a scratch row).
 //
+// Rows and the elements of the arguments are sizes (Dim). Columns, trips and tiles are numbers, and so is all of a
+// KernelSchedule: the vector width, the lanes of a row, the unrolling and the memory of tiles are chosen for a number of
+// columns, so a kernel for another number is another kernel.
+//
 // A kernel without reductions across columns ("loop kernel") has one stage; then a row is simply a chunk of the output.
 #ifndef LOCKSTITCH_COMPILER_SCHEDULE_STAGE_PROGRAM_H
 #define LOCKSTITCH_COMPILER_SCHEDULE_STAGE_PROGRAM_H
@@ -124,7 +128,7 @@ struct StageTile {
 /// A buffer that the kernel reads or writes; never both (no aliasing between arguments).
 struct StageArgument {
   ElementType type = ElementType::F32;
-  int64_t elements = 0;
+  Dim elements = 0;
   bool isOutput = false;
   ValueId value = kNone; // of the primitive graph, for messages
   bool operator==(const StageArgument &) const = default;
@@ -133,7 +137,7 @@ struct StageArgument {
 /// One kernel, before a mapping is chosen.
 struct StageProgram {
   std::string name; // symbol: [A-Za-z0-9_]+
-  int64_t rows = 1;
+  Dim rows = 1;
   std::vector<StageArgument> arguments;
   std::vector<StageTile> tiles;
   std::vector<Stage> stages;

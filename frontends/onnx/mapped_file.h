@@ -3,6 +3,7 @@
 #ifndef LOCKSTITCH_FRONTENDS_ONNX_MAPPED_FILE_H
 #define LOCKSTITCH_FRONTENDS_ONNX_MAPPED_FILE_H
 
+#include "runtime/program/file_bytes.h"
 #include "runtime/program/status.h"
 
 #include <cstddef>
@@ -22,16 +23,15 @@ public:
   /// ("model", "tensor file" ...).
   static Result<std::shared_ptr<const MappedFile>>
   open(const std::string &path, const std::string &what);
-  ~MappedFile();
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
-
-  std::span<const uint8_t> bytes() const { return {data, size}; }
+  std::span<const uint8_t> bytes() const {
+    return {reinterpret_cast<const uint8_t *>(file->bytes().data()),
+            file->bytes().size()};
+  }
 
 private:
-  MappedFile(const uint8_t *data, size_t size) : data(data), size(size) {}
-  const uint8_t *data;
-  size_t size;
+  explicit MappedFile(std::shared_ptr<const FileBytes> file)
+      : file(std::move(file)) {}
+  std::shared_ptr<const FileBytes> file;
 };
 
 } // namespace lockstitch::onnx

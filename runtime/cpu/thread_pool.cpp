@@ -3,6 +3,8 @@
 // never smaller than the floor below which a task costs more than it brings.
 #include "runtime/cpu/thread_pool.h"
 
+#include "runtime/program/thread_start.h"
+
 #include <algorithm>
 #include <sched.h>
 #include <thread>
@@ -54,6 +56,7 @@ void ThreadPool::parallelFor(
     tbb::parallel_for(
         int64_t{0}, pieces,
         [&](int64_t piece) {
+          enterThread();
           body(boundary(piece), boundary(piece + 1),
                tbb::this_task_arena::current_thread_index());
         },

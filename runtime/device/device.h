@@ -71,10 +71,13 @@ class Queue {
 public:
   virtual ~Queue();
   /// Executes kernel `step.kernel` on `args`, one address per argument.
-  /// Asynchronous where the device is.
-  virtual Status launch(const Step &step, std::span<std::byte *const> args,
+  /// `step` is one of the loaded target's; `kernel` is its kernel with numbers
+  /// for all sizes. Asynchronous where the device is.
+  virtual Status launch(const Step &step, const KernelCode &kernel,
+                        std::span<std::byte *const> args,
                         StepStatistics &statistics) = 0;
-  /// Executes `step.library`; operands, then the result.
+  /// Executes `step.library`, `step` being one of the loaded target's;
+  /// operands, then the result.
   virtual Status callLibrary(const Step &step, std::span<std::byte *const> args,
                              StepStatistics &statistics) = 0;
   /// Device to device; the ranges do not overlap.

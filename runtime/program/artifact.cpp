@@ -1,15 +1,18 @@
 #include "runtime/program/artifact.h"
 
+#include "runtime/program/bind.h"
+#include "runtime/program/file_bytes.h"
 #include "runtime/program/manifest_conversion.h"
 #include "runtime/program/validate.h"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
+#include <filesystem>
+#include <map>
 #include <mutex>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +39,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
+constexpr const char *kTruncatedInUse =
+    "the file was truncated while it was in use";
 constexpr const char *kAgain =
     "compile the model again, or fetch the file again";
 
@@ -121,58 +126,42 @@ Error cannotWrite(const std::string &path) {
 
 // --- Reading ---
 
-class Mapping {
-public:
-  Mapping(void *address, size_t bytes) : address(address), bytes(bytes) {}
-  ~Mapping() { munmap(address, bytes); }
-  Mapping(const Mapping &) = delete;
-  Mapping &operator=(const Mapping &) = delete;
-  std::span<const std::byte> all() const {
-    return {static_cast<const std::byte *>(address), bytes};
-  }
-
-private:
-  void *address;
-  size_t bytes;
-};
-
-Result<std::shared_ptr<Mapping>> map(const std::string &path) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return Error::refused(path,
-                          std::string("the artifact cannot be read: ") +
-                              std::strerror(errno),
+Result<std::shared_ptr<const FileBytes>> map(const std::string &path) {
+  FileBytes::Opened opened = FileBytes::open(path);
+  std::string cause = std::strerror(opened.code);
+  switch (opened.problem) {
+  case FileBytes::Problem::None:
+    break;
+  case FileBytes::Problem::NoSuchFile:
+  case FileBytes::Problem::CannotOpen:
+    return Error::refused(path, "the artifact cannot be read: " + cause,
                           "name a .lsp file that is there and may be read");
-  struct stat status;
-  bool readable = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  if (!readable || status.st_size == 0) {
-    close(file);
-    return Error::refused(path,
-                          readable ? "not an artifact: the file is empty"
-                                   : "not an artifact: not a regular file",
+  case FileBytes::Problem::CannotExamine:
+  case FileBytes::Problem::Directory:
+  case FileBytes::Problem::NotRegular:
+    return Error::refused(path, "not an artifact: not a regular file",
                           "give a .lsp file that lockstitch compile wrote");
-  }
-  void *address =
-      mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  int problem = errno;
-  close(file);
-  if (address == MAP_FAILED)
-    return Error::refused(path,
-                          std::string("the artifact cannot be mapped: ") +
-                              std::strerror(problem),
+  case FileBytes::Problem::Empty:
+    return Error::refused(path, "not an artifact: the file is empty",
+                          "give a .lsp file that lockstitch compile wrote");
+  case FileBytes::Problem::CannotMap:
+    return Error::refused(path, "the artifact cannot be mapped: " + cause,
                           "copy it to a local disk");
-  return std::make_shared<Mapping>(address, status.st_size);
+  }
+  return std::move(opened.file);
 }
 
 class SectionCheck final : public ContentCheck {
 public:
-  SectionCheck(std::shared_ptr<const Mapping> mapping,
+  SectionCheck(std::shared_ptr<const FileBytes> file,
                std::span<const std::byte> padded, uint64_t checksum,
                std::string path, std::string what)
-      : mapping(std::move(mapping)), padded(padded), checksum(checksum),
+      : file(std::move(file)), padded(padded), checksum(checksum),
         path(std::move(path)), what(std::move(what)) {}
 
   Status verify() const override {
+    if (!file->isIntact())
+      return Error::refused(path, kTruncatedInUse, kAgain);
     std::call_once(once, [&] {
       good = XXH3_64bits(padded.data(), padded.size()) == checksum;
     });
@@ -184,13 +173,91 @@ public:
   }
 
 private:
-  std::shared_ptr<const Mapping> mapping;
+  std::shared_ptr<const FileBytes> file;
   std::span<const std::byte> padded;
   uint64_t checksum;
   std::string path, what;
   mutable std::once_flag once;
   mutable bool good = false;
 };
+
+/// Of a constant in another file.
+class ReferenceCheck final : public ContentCheck {
+public:
+  ReferenceCheck(std::shared_ptr<const FileBytes> file,
+                 std::span<const std::byte> bytes, uint64_t checksum,
+                 std::string constant, std::string artifact)
+      : file(std::move(file)), bytes(bytes), checksum(checksum),
+        constant(std::move(constant)), artifact(std::move(artifact)) {}
+
+  Status verify() const override {
+    if (!file->isIntact())
+      return Error::refused(file->path(), kTruncatedInUse, kAgain);
+    std::call_once(once, [&] {
+      good = XXH3_64bits(bytes.data(), bytes.size()) == checksum;
+    });
+    return good ? Status()
+                : Error::refused(
+                      file->path(),
+                      "the file with the weights has changed: the checksum of "
+                      "constant '" +
+                          constant + "' does not hold; the artifact " +
+                          artifact + " refers to it",
+                      "put the file back, or compile the model again");
+  }
+
+private:
+  std::shared_ptr<const FileBytes> file;
+  std::span<const std::byte> bytes;
+  uint64_t checksum;
+  std::string constant, artifact;
+  mutable std::once_flag once;
+  mutable bool good = false;
+};
+
+/// Where a weight file is, seen from the working folder.
+std::string weightPath(const std::string &artifact,
+                       const std::string &weights) {
+  return (std::filesystem::path(artifact).parent_path() / weights).string();
+}
+
+bool isConstant(const Program &program, const Blob &blob) {
+  return !program.constants.empty() && &blob >= &program.constants.front() &&
+         &blob <= &program.constants.back();
+}
+
+/// Enters the files and where in them the constants lie.
+void addReferences(manifest::Manifest &manifest, const Program &program,
+                   const std::map<const Blob *, FilePlace> &referred,
+                   const std::string &path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> known;
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    auto found = referred.find(&program.constants[i]);
+    if (found == referred.end())
+      continue;
+    const FilePlace &place = found->second;
+    auto at = std::find(known.begin(), known.end(), place.path);
+    if (at == known.end()) {
+      at = known.insert(known.end(), place.path);
+      std::error_code code;
+      fs::path folder = fs::path(path).parent_path();
+      fs::path relative =
+          fs::relative(place.path, folder.empty() ? "." : folder, code);
+      if (code || relative.empty())
+        relative = fs::absolute(place.path, code);
+      manifest::WeightFile &file = *manifest.add_weight_files();
+      file.set_path(relative.string());
+      file.set_bytes(place.fileBytes);
+    }
+    manifest::Constant &constant =
+        *manifest.mutable_constants(static_cast<int>(i));
+    constant.set_file(static_cast<uint32_t>(at - known.begin()) + 1);
+    constant.set_file_offset(place.offset);
+    constant.set_file_checksum(XXH3_64bits(program.constants[i].bytes.data(),
+                                           program.constants[i].bytes.size()));
+  }
+}
 
 /// The checked header; errors as readArtifact's.
 Result<Header> readHeader(const std::string &path,
@@ -240,19 +307,29 @@ Result<Header> readHeader(const std::string &path,
 
 } // namespace
 
-Status writeArtifact(const Program &program, const std::string &path) {
+Status writeArtifact(const Program &program, const std::string &path,
+                     WeightStorage weights) {
   if (Status status = validate(program); !status.ok())
     return status;
   if (Status status = verifyContents(program); !status.ok())
     return status;
   std::vector<const Blob *> sections;
+  std::map<const Blob *, FilePlace> referred;
   manifest::Manifest manifest =
       toManifest(program, [&](const Blob &blob) -> uint32_t {
         if (blob.bytes.empty())
           return 0;
+        if (std::optional<FilePlace> place;
+            weights == WeightStorage::Refer &&
+            blob.bytes.size() >= kReferredBytes && isConstant(program, blob) &&
+            (place = findInFiles(blob.bytes))) {
+          referred[&blob] = *place;
+          return 0;
+        }
         sections.push_back(&blob);
         return static_cast<uint32_t>(sections.size());
       });
+  addReferences(manifest, program, referred, path);
   uint64_t offset = 0;
   for (const Blob *blob : sections) {
     manifest::Section &section = *manifest.add_sections();
@@ -272,7 +349,8 @@ Status writeArtifact(const Program &program, const std::string &path) {
   }
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.version = kFormatVersion;
+  header.version =
+      hasOpenSizes(program) || !referred.empty() ? kFormatVersion : 1;
   header.manifestBytes = text.size();
   header.manifestChecksum = paddedChecksum(std::as_bytes(std::span(text)));
   header.fileBytes = sizeof header + alignUp(text.size()) + offset;
@@ -288,20 +366,46 @@ Status writeArtifact(const Program &program, const std::string &path) {
   return {};
 }
 
-Result<std::shared_ptr<const Program>> readArtifact(const std::string &path) {
-  Result<std::shared_ptr<Mapping>> mapped = map(path);
+namespace {
+
+/// A file whose header, manifest and sections' arithmetic are checked.
+struct OpenedArtifact {
+  std::string path;
+  std::shared_ptr<const FileBytes> file;
+  uint64_t manifestChecksum = 0, manifestBytes = 0;
+  manifest::Manifest manifest;
+  std::span<const std::byte> sections;
+
+  Error contradicts(const std::string &what) const {
+    return Error::refused(path, "the artifact contradicts itself: " + what,
+                          kAgain);
+  }
+  /// `number` from 1.
+  std::span<const std::byte> sectionBytes(uint32_t number) const {
+    const manifest::Section &section = manifest.sections(number - 1);
+    return sections.subspan(section.offset(), section.bytes());
+  }
+  std::shared_ptr<const ContentCheck> sectionCheck(uint32_t number) const {
+    const manifest::Section &section = manifest.sections(number - 1);
+    return std::make_shared<SectionCheck>(
+        file, sections.subspan(section.offset(), alignUp(section.bytes())),
+        section.checksum(), path, "section " + std::to_string(number));
+  }
+};
+
+Result<OpenedArtifact> openArtifact(const std::string &path) {
+  OpenedArtifact opened;
+  opened.path = path;
+  Result<std::shared_ptr<const FileBytes>> mapped = map(path);
   if (!mapped.ok())
     return mapped.error();
-  std::shared_ptr<const Mapping> mapping = *mapped;
-  std::span<const std::byte> file = mapping->all();
+  opened.file = *mapped;
+  std::span<const std::byte> file = opened.file->bytes();
   Result<Header> header = readHeader(path, file);
   if (!header.ok())
     return header.error();
-
-  auto contradicts = [&](const std::string &what) {
-    return Error::refused(path, "the artifact contradicts itself: " + what,
-                          kAgain);
-  };
+  opened.manifestBytes = header->manifestBytes;
+  opened.manifestChecksum = header->manifestChecksum;
   std::span<const std::byte> rest = file.subspan(sizeof(Header));
   uint64_t manifestSpan = alignUp(header->manifestBytes);
   if (XXH3_64bits(rest.data(), manifestSpan) != header->manifestChecksum)
@@ -309,45 +413,183 @@ Result<std::shared_ptr<const Program>> readArtifact(const std::string &path) {
         path,
         "the artifact is damaged: the checksum of its manifest does not hold",
         kAgain);
-  manifest::Manifest manifest;
   if (header->manifestBytes > INT32_MAX ||
-      !manifest.ParseFromArray(rest.data(),
-                               static_cast<int>(header->manifestBytes)))
-    return contradicts("its manifest is not one");
+      !opened.manifest.ParseFromArray(rest.data(),
+                                      static_cast<int>(header->manifestBytes)))
+    return opened.contradicts("its manifest is not one");
 
   // Sections follow each other without gaps, so every byte of the file belongs
   // to something with a checksum.
   std::span<const std::byte> sections = rest.subspan(manifestSpan);
   uint64_t expected = 0;
-  for (const manifest::Section &section : manifest.sections()) {
+  for (const manifest::Section &section : opened.manifest.sections()) {
     if (section.offset() != expected ||
         section.bytes() > sections.size() - expected ||
         alignUp(section.bytes()) > sections.size() - expected)
-      return contradicts("its sections do not fit into the file");
+      return opened.contradicts("its sections do not fit into the file");
     expected += alignUp(section.bytes());
   }
   if (expected != sections.size())
-    return contradicts("its sections do not fill the file");
+    return opened.contradicts("its sections do not fill the file");
+  opened.sections = sections;
+  return opened;
+}
 
+/// A weight file, mapped; refused if it is not the one that was referred to.
+Result<std::shared_ptr<const FileBytes>>
+openWeights(const OpenedArtifact &artifact, const manifest::WeightFile &file) {
+  std::string path = weightPath(artifact.path, file.path());
+  auto refuse = [&](const std::string &reason) {
+    return Error::refused(
+        path, reason + "; the artifact " + artifact.path + " refers to it",
+        "put the file back, or compile the model again (with --weights embed "
+        "the artifact needs no other file)");
+  };
+  FileBytes::Opened opened = FileBytes::open(path);
+  uint64_t bytes = opened.file ? opened.file->bytes().size() : 0;
+  if (!opened.file && opened.problem != FileBytes::Problem::Empty)
+    return refuse(opened.problem == FileBytes::Problem::NoSuchFile
+                      ? "the file with the weights is not there"
+                      : "the file with the weights cannot be read");
+  if (bytes < file.bytes())
+    return refuse("the file with the weights is truncated: it has " +
+                  std::to_string(bytes) + " bytes of " +
+                  std::to_string(file.bytes()));
+  if (bytes > file.bytes())
+    return refuse("the file with the weights has changed: it has " +
+                  std::to_string(bytes) + " bytes, not " +
+                  std::to_string(file.bytes()));
+  return std::move(opened.file);
+}
+
+/// Gives the constants that refer to a file their bytes.
+Status readReferences(const OpenedArtifact &artifact, Program &program) {
+  const manifest::Manifest &manifest = artifact.manifest;
+  std::vector<std::shared_ptr<const FileBytes>> files;
+  for (const manifest::WeightFile &entry : manifest.weight_files()) {
+    Result<std::shared_ptr<const FileBytes>> file =
+        openWeights(artifact, entry);
+    if (!file.ok())
+      return file.error();
+    files.push_back(std::move(*file));
+  }
+  for (int i = 0; i < manifest.constants_size(); ++i) {
+    const manifest::Constant &entry = manifest.constants(i);
+    if (!entry.file())
+      continue;
+    const std::string &name = program.constantInfos[i].name;
+    if (entry.file() > files.size() || entry.section())
+      return artifact.contradicts("constant '" + name +
+                                  "' refers to a file that it does not name");
+    for (const Dim &extent : program.constantInfos[i].shape)
+      if (!extent.isConstant())
+        return artifact.contradicts("constant '" + name +
+                                    "' has an open shape");
+    const std::shared_ptr<const FileBytes> &file = files[entry.file() - 1];
+    int64_t bytes = checkedBytes(program.constantInfos[i]);
+    if (bytes <= 0 || static_cast<uint64_t>(bytes) > file->bytes().size() ||
+        entry.file_offset() > file->bytes().size() - bytes)
+      return artifact.contradicts("constant '" + name +
+                                  "' lies outside of its file");
+    Blob &blob = program.constants[i];
+    blob.bytes = file->bytes().subspan(entry.file_offset(), bytes);
+    blob.owner = file;
+    blob.check = std::make_shared<ReferenceCheck>(
+        file, blob.bytes, entry.file_checksum(), name, artifact.path);
+  }
+  return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Program>> readArtifact(const std::string &path) {
+  Result<OpenedArtifact> opened = openArtifact(path);
+  if (!opened.ok())
+    return opened.error();
   auto program = std::make_shared<Program>();
   auto blob = [&](uint32_t number, Blob &to) {
-    if (number > static_cast<uint32_t>(manifest.sections_size()))
+    if (number > static_cast<uint32_t>(opened->manifest.sections_size()))
       return false;
-    const manifest::Section &section = manifest.sections(number - 1);
-    to.bytes = sections.subspan(section.offset(), section.bytes());
-    to.owner = mapping;
-    to.check = std::make_shared<SectionCheck>(
-        mapping, sections.subspan(section.offset(), alignUp(section.bytes())),
-        section.checksum(), path, "section " + std::to_string(number));
+    to = {opened->sectionBytes(number), opened->file,
+          opened->sectionCheck(number)};
     return true;
   };
-  if (std::string problem = fromManifest(manifest, blob, *program);
+  if (std::string problem = fromManifest(opened->manifest, blob, *program);
       !problem.empty())
-    return contradicts(problem);
+    return opened->contradicts(problem);
+  if (Status status = readReferences(*opened, *program); !status.ok())
+    return status.error();
   if (Status status = validate(*program); !status.ok())
-    return contradicts(status.error().messages[0].where + ": " +
-                       status.error().messages[0].reason);
+    return opened->contradicts(status.error().messages[0].where + ": " +
+                               status.error().messages[0].reason);
   return std::shared_ptr<const Program>(program);
+}
+
+Result<std::vector<ArtifactPart>> listParts(const std::string &path,
+                                            bool verify) {
+  Result<OpenedArtifact> opened = openArtifact(path);
+  if (!opened.ok())
+    return opened.error();
+  const manifest::Manifest &manifest = opened->manifest;
+  std::vector<ArtifactPart> parts;
+  ArtifactPart header{"header", "", 0, sizeof(Header), 0, Verified::Good};
+  Header raw{};
+  std::memcpy(&raw, opened->file->bytes().data(), sizeof raw);
+  header.checksum = raw.checksum;
+  parts.push_back(header);
+  parts.push_back({"manifest", "", sizeof(Header), opened->manifestBytes,
+                   opened->manifestChecksum, Verified::Good});
+  uint64_t begin = sizeof(Header) + alignUp(opened->manifestBytes);
+  std::vector<std::string> uses(manifest.sections_size());
+  auto use = [&](uint32_t section, const std::string &what) {
+    if (section && section <= uses.size())
+      uses[section - 1] = what;
+  };
+  for (const manifest::Constant &constant : manifest.constants())
+    use(constant.section(), "constant '" + constant.info().name() + "'");
+  for (const manifest::Target &target : manifest.targets()) {
+    use(target.code_section(), "code of " + target.target());
+    use(target.cubin_section(), "cubin of " + target.target());
+  }
+  for (int i = 0; i < manifest.sections_size(); ++i) {
+    const manifest::Section &section = manifest.sections(i);
+    ArtifactPart part{uses[i].empty() ? "not used" : uses[i],
+                      "",
+                      begin + section.offset(),
+                      section.bytes(),
+                      section.checksum(),
+                      Verified::No};
+    if (verify)
+      part.verified = opened->sectionCheck(i + 1)->verify().ok()
+                          ? Verified::Good
+                          : Verified::Bad;
+    parts.push_back(std::move(part));
+  }
+  Program program;
+  if (manifest.weight_files_size() > 0) {
+    auto none = [](uint32_t, Blob &) { return true; };
+    if (std::string problem = fromManifest(manifest, none, program);
+        !problem.empty())
+      return opened->contradicts(problem);
+    if (Status status = readReferences(*opened, program); !status.ok())
+      return status.error();
+  }
+  for (int i = 0; i < manifest.constants_size(); ++i) {
+    const manifest::Constant &constant = manifest.constants(i);
+    if (!constant.file())
+      continue;
+    ArtifactPart part{"constant '" + constant.info().name() + "'",
+                      manifest.weight_files(constant.file() - 1).path(),
+                      constant.file_offset(),
+                      program.constants[i].bytes.size(),
+                      constant.file_checksum(),
+                      Verified::No};
+    if (verify)
+      part.verified =
+          program.constants[i].verify().ok() ? Verified::Good : Verified::Bad;
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 bool looksLikeArtifact(const std::string &path) {

@@ -11,34 +11,59 @@ void setAll(Field *field, const List &values) {
     *field->Add() = value;
 }
 
-void put(manifest::Tensor &to, const TensorInfo &from) {
+/// The two fields of a size; `symbols` is in scope.
+#define SET_SIZE(to, field, size)                                              \
+  do {                                                                         \
+    if ((size).isConstant())                                                   \
+      (to).set_##field((size).value());                                        \
+    else                                                                       \
+      (to).set_open_##field(toString(size, &symbols));                         \
+  } while (false)
+
+template <typename Numbers, typename Texts, typename Sizes>
+void putSizes(Numbers *numbers, Texts *texts, const Sizes &sizes,
+              const SymbolTable &symbols) {
+  bool open = false;
+  for (const Dim &size : sizes)
+    open |= !size.isConstant();
+  for (const Dim &size : sizes) {
+    numbers->Add(size.isConstant() ? size.value() : 0);
+    if (open)
+      *texts->Add() = size.isConstant() ? "" : toString(size, &symbols);
+  }
+}
+
+void put(manifest::Tensor &to, const TensorInfo &from,
+         const SymbolTable &symbols) {
   to.set_name(from.name);
   to.set_type(static_cast<uint32_t>(from.type));
-  setAll(to.mutable_shape(), from.shape);
+  putSizes(to.mutable_shape(), to.mutable_open_shape(), from.shape, symbols);
 }
 
-void put(manifest::BufferRef &to, const BufferRef &from) {
+void put(manifest::BufferRef &to, const BufferRef &from,
+         const SymbolTable &symbols) {
   to.set_space(static_cast<uint32_t>(from.space));
   to.set_index(from.index);
-  to.set_offset(from.offset);
-  to.set_bytes(from.bytes);
+  SET_SIZE(to, offset, from.offset);
+  SET_SIZE(to, bytes, from.bytes);
 }
 
-void put(manifest::Kernel &to, const KernelCode &from) {
+void put(manifest::Kernel &to, const KernelCode &from,
+         const SymbolTable &symbols) {
   to.set_symbol(from.symbol);
   to.set_hash(from.hash);
   for (const KernelArgument &argument : from.arguments) {
     manifest::Argument &entry = *to.add_arguments();
     entry.set_type(static_cast<uint32_t>(argument.type));
-    entry.set_elements(argument.elements);
+    SET_SIZE(entry, elements, argument.elements);
     entry.set_is_output(argument.isOutput);
   }
-  to.set_rows(from.rows);
+  SET_SIZE(to, rows, from.rows);
   to.set_rows_per_task(from.rowsPerTask);
-  to.set_scratch_bytes(from.scratchBytes);
-  setAll(to.mutable_grid(), from.grid);
+  SET_SIZE(to, scratch_bytes, from.scratchBytes);
+  putSizes(to.mutable_grid(), to.mutable_open_grid(), from.grid, symbols);
   setAll(to.mutable_block(), from.block);
-  to.set_shared_bytes(from.sharedBytes);
+  SET_SIZE(to, shared_bytes, from.sharedBytes);
 }
 
 void put(manifest::View &to, const StridedView &from) {
@@ -77,7 +102,7 @@ void put(manifest::Conv &to, const ConvCall &from) {
   to.set_has_bias(from.hasBias);
 }
 
-void put(manifest::Step &to, const Step &from) {
+void put(manifest::Step &to, const Step &from, const SymbolTable &symbols) {
   to.set_kind(static_cast<uint32_t>(from.kind));
   to.set_name(from.name);
   setAll(to.mutable_nodes(), from.nodes);
@@ -92,7 +117,7 @@ void put(manifest::Step &to, const Step &from) {
       put(*to.mutable_conv(), from.library.conv);
   }
   for (const BufferRef &ref : from.args)
-    put(*to.add_args(), ref);
+    put(*to.add_args(), ref, symbols);
   setAll(to.mutable_arg_names(), from.argNames);
   to.set_bytes_read(from.bytesRead);
   to.set_bytes_written(from.bytesWritten);
@@ -116,6 +141,8 @@ public:
     to.planHash = from.plan_hash();
     to.explorer = from.explorer();
     to.totalNodes = from.total_nodes();
+    get(from, to.symbols);
+    symbols = &to.symbols;
     each(from.inputs(), to.inputs);
     each(from.outputs(), to.outputs);
     for (const manifest::Constant &constant : from.constants()) {
@@ -148,6 +175,54 @@ private:
     to.assign(from.begin(), from.end());
   }
 
+  void get(const manifest::Manifest &from, SymbolTable &to) {
+    for (const manifest::Symbol &entry : from.symbols()) {
+      if (to.find(entry.name()) && problem.empty())
+        problem = "symbol '" + entry.name() + "' is there twice";
+      Symbol &symbol = to[to.getOrCreate(entry.name())];
+      symbol.minimum = entry.minimum();
+      symbol.maximum = entry.maximum();
+      symbol.divisor = entry.divisor();
+      if (entry.has_value())
+        symbol.value = entry.value();
+      if (problem.empty() && symbol.divisor < 1)
+        problem = "symbol '" + entry.name() + "' has an impossible divisor";
+    }
+    symbols = &to;
+    for (const manifest::Equality &entry : from.equalities()) {
+      if (entry.symbol() >= to.size()) {
+        problem = "an equality of a symbol that is not there";
+        return;
+      }
+      if (Status status = to.equate(entry.symbol(), open(entry.size()));
+          !status.ok() && problem.empty())
+        problem = status.error().messages[0].where + ": " +
+                  status.error().messages[0].reason;
+    }
+  }
+
+  Dim open(const std::string &text) {
+    Result<Dim> size = parseDim(text, *symbols);
+    if (size.ok())
+      return *size;
+    if (problem.empty())
+      problem = size.error().messages[0].where + ": " +
+                size.error().messages[0].reason;
+    return {};
+  }
+
+  Dim size(int64_t number, const std::string &text) {
+    return text.empty() ? Dim(number) : open(text);
+  }
+
+  template <typename Numbers, typename Texts, typename Sizes>
+  void sizes(const Numbers &numbers, const Texts &texts, Sizes &to) {
+    if (!texts.empty() && texts.size() != numbers.size())
+      problem = "a list of sizes that is not complete";
+    for (int i = 0; problem.empty() && i < numbers.size(); ++i)
+      to[i] = texts.empty() ? Dim(numbers[i]) : size(numbers[i], texts[i]);
+  }
+
   void get(uint32_t section, Blob &to) {
     if (section && !blob(section, to) && problem.empty())
       problem = "there is no section " + std::to_string(section);
@@ -156,41 +231,41 @@ private:
   void get(const manifest::Tensor &from, TensorInfo &to) {
     to.name = from.name();
     to.type = type(from.type());
-    all(from.shape(), to.shape);
+    to.shape.resize(from.shape_size());
+    sizes(from.shape(), from.open_shape(), to.shape);
   }
 
   void get(const manifest::BufferRef &from, BufferRef &to) {
     to.space = enumeration<BufferRef::Space>(from.space(), 5, "memory");
     to.index = from.index();
-    to.offset = from.offset();
-    to.bytes = from.bytes();
+    to.offset = size(from.offset(), from.open_offset());
+    to.bytes = size(from.bytes(), from.open_bytes());
   }
 
   void get(const manifest::Argument &from, KernelArgument &to) {
     to.type = type(from.type());
-    to.elements = from.elements();
+    to.elements = size(from.elements(), from.open_elements());
     to.isOutput = from.is_output();
   }
 
-  void triple(const google::protobuf::RepeatedField<int64_t> &from,
-              std::array<int64_t, 3> &to) {
-    if (from.size() != 3) {
+  bool isTriple(const google::protobuf::RepeatedField<int64_t> &from) {
+    if (from.size() != 3)
       problem = "a launch shape without three extents";
-      return;
-    }
-    std::copy(from.begin(), from.end(), to.begin());
+    return from.size() == 3;
   }
 
   void get(const manifest::Kernel &from, KernelCode &to) {
     to.symbol = from.symbol();
     to.hash = from.hash();
     each(from.arguments(), to.arguments);
-    to.rows = from.rows();
+    to.rows = size(from.rows(), from.open_rows());
     to.rowsPerTask = from.rows_per_task();
-    to.scratchBytes = from.scratch_bytes();
-    triple(from.grid(), to.grid);
-    triple(from.block(), to.block);
-    to.sharedBytes = from.shared_bytes();
+    to.scratchBytes = size(from.scratch_bytes(), from.open_scratch_bytes());
+    if (isTriple(from.grid()))
+      sizes(from.grid(), from.open_grid(), to.grid);
+    if (isTriple(from.block()))
+      std::copy(from.block().begin(), from.block().end(), to.block.begin());
+    to.sharedBytes = size(from.shared_bytes(), from.open_shared_bytes());
   }
 
   void get(const manifest::View &from, StridedView &to) {
@@ -262,14 +337,16 @@ private:
     each(from.prologue(), to.prologue);
     each(from.steps(), to.steps);
     each(from.outputs(), to.outputs);
-    to.arenaBytes = from.arena_bytes();
-    to.workspaceBytes = from.workspace_bytes();
+    to.arenaBytes = size(from.arena_bytes(), from.open_arena_bytes());
+    to.workspaceBytes =
+        size(from.workspace_bytes(), from.open_workspace_bytes());
     to.floorKernels = from.floor_kernels();
     get(from.code_section(), to.code);
     get(from.cubin_section(), to.cubin);
   }
 
   const std::function<bool(uint32_t, Blob &)> &blob;
+  const SymbolTable *symbols = nullptr;
 };
 
 } // namespace
@@ -284,13 +361,28 @@ toManifest(const Program &from,
   to.set_plan_hash(from.planHash);
   to.set_explorer(from.explorer);
   to.set_total_nodes(from.totalNodes);
+  const SymbolTable &symbols = from.symbols;
+  for (uint32_t i = 0; i < symbols.size(); ++i) {
+    manifest::Symbol &entry = *to.add_symbols();
+    entry.set_name(symbols[i].name);
+    entry.set_minimum(symbols[i].minimum);
+    entry.set_maximum(symbols[i].maximum);
+    entry.set_divisor(symbols[i].divisor);
+    entry.set_has_value(symbols[i].value.has_value());
+    entry.set_value(symbols[i].value.value_or(0));
+  }
+  for (const SymbolTable::Equality &equality : symbols.equalities()) {
+    manifest::Equality &entry = *to.add_equalities();
+    entry.set_symbol(equality.symbol);
+    entry.set_size(toString(equality.size, &symbols));
+  }
   for (const TensorInfo &info : from.inputs)
-    put(*to.add_inputs(), info);
+    put(*to.add_inputs(), info, symbols);
   for (const TensorInfo &info : from.outputs)
-    put(*to.add_outputs(), info);
+    put(*to.add_outputs(), info, symbols);
   for (size_t i = 0; i < from.constants.size(); ++i) {
     manifest::Constant &constant = *to.add_constants();
-    put(*constant.mutable_info(), from.constantInfos[i]);
+    put(*constant.mutable_info(), from.constantInfos[i], symbols);
     constant.set_section(section(from.constants[i]));
   }
   for (const TargetProgram &target : from.targets) {
@@ -299,15 +391,15 @@ toManifest(const Program &from,
     entry.set_required_cpu(target.requiredCpu);
     setAll(entry.mutable_required_features(), target.requiredFeatures);
     for (const KernelCode &kernel : target.kernels)
-      put(*entry.add_kernels(), kernel);
+      put(*entry.add_kernels(), kernel, symbols);
     for (const Step &step : target.prologue)
-      put(*entry.add_prologue(), step);
+      put(*entry.add_prologue(), step, symbols);
     for (const Step &step : target.steps)
-      put(*entry.add_steps(), step);
+      put(*entry.add_steps(), step, symbols);
     for (const BufferRef &ref : target.outputs)
-      put(*entry.add_outputs(), ref);
-    entry.set_arena_bytes(target.arenaBytes);
-    entry.set_workspace_bytes(target.workspaceBytes);
+      put(*entry.add_outputs(), ref, symbols);
+    SET_SIZE(entry, arena_bytes, target.arenaBytes);
+    SET_SIZE(entry, workspace_bytes, target.workspaceBytes);
     entry.set_floor_kernels(target.floorKernels);
     entry.set_code_section(section(target.code));
     entry.set_cubin_section(section(target.cubin));

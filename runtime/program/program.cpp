@@ -25,13 +25,20 @@ Blob Blob::own(std::vector<std::byte> bytes) {
 
 int64_t TensorInfo::elements() const {
   int64_t product = 1;
-  for (int64_t extent : shape)
-    product *= extent;
+  for (const Dim &extent : shape)
+    product *= extent.value();
   return product;
 }
 
 int64_t TensorInfo::bytes() const {
   return elements() * static_cast<int64_t>(byteSize(type));
+}
+
+std::vector<int64_t> TensorInfo::extents() const {
+  std::vector<int64_t> all;
+  for (const Dim &extent : shape)
+    all.push_back(extent.value());
+  return all;
 }
 
 const TargetProgram *Program::find(std::string_view target) const {

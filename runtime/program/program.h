@@ -1,9 +1,13 @@
 // Program: a compiled model, as the compiler makes it and the runtime executes
 // it. One TargetProgram per target over shared constants. It is a plain value:
 // the artifact (artifact.h) is its form on disk.
+//
+// Sizes are Dims. The compiler makes numbers of all of them today; a program
+// with open sizes is bound to the shapes of its inputs when it runs (bind.h).
 #ifndef LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
 #define LOCKSTITCH_RUNTIME_PROGRAM_PROGRAM_H
 
+#include "runtime/program/dim.h"
 #include "runtime/program/element_type.h"
 #include "runtime/program/library_call.h"
 #include "runtime/program/status.h"
@@ -43,9 +47,11 @@ struct Blob {
 struct TensorInfo {
   std::string name;
   ElementType type = ElementType::F32;
-  std::vector<int64_t> shape;
+  Shape shape;
+  /// Only where the shape is constant.
   int64_t elements() const;
   int64_t bytes() const;
+  std::vector<int64_t> extents() const;
   bool operator==(const TensorInfo &) const = default;
 };
 
@@ -67,15 +73,15 @@ struct BufferRef {
   };
   Space space = Space::Arena;
   uint32_t index = 0; // of the input, output or constant; else 0
-  int64_t offset = 0;
-  int64_t bytes = 0;
+  Dim offset = 0;
+  Dim bytes = 0;
   bool operator==(const BufferRef &) const = default;
 };
 
 /// A buffer argument of a kernel, as launched.
 struct KernelArgument {
   ElementType type = ElementType::F32;
-  int64_t elements = 0;
+  Dim elements = 0;
   bool isOutput = false;
   bool operator==(const KernelArgument &) const = default;
 };
@@ -91,12 +97,14 @@ struct KernelCode {
   std::string symbol;
   uint64_t hash = 0; // of the stage program and schedule
   std::vector<KernelArgument> arguments;
-  int64_t rows = 0;
+  Dim rows = 0;
   // host
-  int64_t rowsPerTask = 1, scratchBytes = 0;
+  int64_t rowsPerTask = 1;
+  Dim scratchBytes = 0;
   // PTX
-  std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  int64_t sharedBytes = 0; // dynamic shared memory
+  std::array<Dim, 3> grid{1, 1, 1};
+  std::array<int64_t, 3> block{1, 1, 1};
+  Dim sharedBytes = 0; // dynamic shared memory
   bool operator==(const KernelCode &) const = default;
 };
 
@@ -135,8 +143,8 @@ struct TargetProgram {
   /// Where each output of the model is found when it is not Space::Output
   /// itself; may be empty.
   std::vector<BufferRef> outputs;
-  int64_t arenaBytes = 0;
-  int64_t workspaceBytes = 0; // of Space::Workspace
+  Dim arenaBytes = 0;
+  Dim workspaceBytes = 0; // of Space::Workspace
   int64_t floorKernels = 0;
   /// Host: a shared object; sm_*: PTX text of all kernels in one module.
   Blob code;
@@ -149,6 +157,9 @@ struct Program {
   uint64_t optionsHash = 0, planHash = 0;
   std::string explorer;
   int64_t totalNodes = 0; // nodes in the file but Constants
+  /// What the sizes of this program may mention. Constants have constant
+  /// shapes.
+  SymbolTable symbols;
   std::vector<TensorInfo> inputs, outputs, constantInfos;
   /// Beside constantInfos. A blob without bytes whose info has some is a
   /// *computed constant*: the prologue of each target writes it, once per

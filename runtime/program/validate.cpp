@@ -2,7 +2,12 @@
 // written so far are kept as a set of disjoint intervals; a step's inputs must
 // lie in it, then its outputs are added. (One tensor may be written by several
 // steps, piece by piece, and read as a whole.)
+//
+// Of a program with open sizes everything is checked but what needs their
+// values; that is checked when it is bound and all sizes are numbers.
 #include "runtime/program/validate.h"
+
+#include "runtime/program/bind.h"
 
 #include <iterator>
 #include <map>
@@ -57,13 +62,29 @@ const char *spaceName(Space space) {
 
 std::string print(const BufferRef &ref) {
   return std::string(spaceName(ref.space)) + " " + std::to_string(ref.index) +
-         " [" + std::to_string(ref.offset) + ", +" + std::to_string(ref.bytes) +
-         ")";
+         " [" + toString(ref.offset) + ", +" + toString(ref.bytes) + ")";
+}
+
+bool isOpen(const TensorInfo &info) {
+  for (const Dim &extent : info.shape)
+    if (!extent.isConstant())
+      return true;
+  return false;
+}
+
+bool isOpen(const BufferRef &ref) {
+  return !ref.offset.isConstant() || !ref.bytes.isConstant();
+}
+
+/// Whether a size lies in [low, high], as far as it is known.
+bool within(const Dim &size, int64_t low, int64_t high) {
+  return !size.isConstant() || (size.value() >= low && size.value() <= high);
 }
 
 class Validator {
 public:
-  explicit Validator(const Program &program) : program(program) {}
+  explicit Validator(const Program &program)
+      : program(program), isOpenProgram(hasOpenSizes(program)) {}
 
   /// The first contradiction; empty reason if there is none.
   ErrorMessage run() {
@@ -80,6 +101,16 @@ private:
 
   bool tensors() {
     where = "program";
+    bool good = true;
+    visitSizes(program, [&](const Dim &size) {
+      good &= !size.isInvalid();
+      if (!size.isConstant())
+        for (uint32_t id : size.symbols())
+          good &= id < program.symbols.size();
+    });
+    if (!good)
+      return fail("a size mentions a symbol that is not there, or leaves 64 "
+                  "bits");
     for (auto [list, what] : {std::pair(&program.inputs, "input"),
                               {&program.outputs, "output"},
                               {&program.constantInfos, "constant"}})
@@ -87,7 +118,8 @@ private:
         if (static_cast<int>(info.type) >= kNumElementTypes)
           return fail(std::string(what) + " '" + info.name +
                       "' has an unknown element type");
-        if (checkedBytes(info) < 0)
+        if (isOpen(info) ? list == &program.constantInfos
+                         : checkedBytes(info) < 0)
           return fail(std::string(what) + " '" + info.name +
                       "' has an impossible shape");
       }
@@ -109,7 +141,8 @@ private:
     for (const TargetProgram &candidate : program.targets) {
       target = &candidate;
       where = "target " + target->target;
-      if (target->arenaBytes < 0 || target->workspaceBytes < 0)
+      if (!within(target->arenaBytes, 0, INT64_MAX) ||
+          !within(target->workspaceBytes, 0, INT64_MAX))
         return fail("negative memory size");
       for (const KernelCode &kernel : target->kernels)
         if (!checkKernel(kernel))
@@ -130,26 +163,24 @@ private:
   }
 
   bool checkKernel(const KernelCode &kernel) {
-    bool ok = kernel.rows >= 0 && kernel.rowsPerTask >= 1 &&
-              kernel.scratchBytes >= 0 && kernel.sharedBytes >= 0 &&
-              kernel.scratchBytes < (int64_t{1} << 40) &&
-              kernel.sharedBytes < (int64_t{1} << 31);
-    for (int64_t extent : kernel.grid)
-      ok &= extent >= 1 && extent < (int64_t{1} << 31);
+    bool ok = within(kernel.rows, 0, INT64_MAX) && kernel.rowsPerTask >= 1 &&
+              within(kernel.scratchBytes, 0, (int64_t{1} << 40) - 1) &&
+              within(kernel.sharedBytes, 0, (int64_t{1} << 31) - 1);
+    for (const Dim &extent : kernel.grid)
+      ok &= within(extent, 1, (int64_t{1} << 31) - 1);
     for (int64_t extent : kernel.block)
       ok &= extent >= 1 && extent <= 1024;
-    for (const KernelArgument &argument : kernel.arguments) {
+    for (const KernelArgument &argument : kernel.arguments)
       ok &= static_cast<int>(argument.type) < kNumElementTypes &&
-            argument.elements >= 0 && argument.elements < (int64_t{1} << 59);
-    }
+            within(argument.elements, 0, (int64_t{1} << 59) - 1);
     return ok || fail("kernel '" + kernel.symbol +
                       "' has an impossible launch shape, scratch or argument");
   }
 
   /// Size of a memory; -1 if there is none of that index.
-  int64_t sizeOf(const BufferRef &ref) const {
-    auto at = [&](const std::vector<TensorInfo> &list) {
-      return ref.index < list.size() ? list[ref.index].bytes() : -1;
+  Dim sizeOf(const BufferRef &ref) const {
+    auto at = [&](const std::vector<TensorInfo> &list) -> Dim {
+      return ref.index < list.size() ? bytesOf(list[ref.index]) : Dim(-1);
     };
     switch (ref.space) {
     case Space::Input:
@@ -159,19 +190,22 @@ private:
     case Space::Constant:
       return at(program.constantInfos);
     case Space::Arena:
-      return ref.index == 0 ? target->arenaBytes : -1;
+      return ref.index == 0 ? target->arenaBytes : Dim(-1);
     case Space::Workspace:
-      return ref.index == 0 ? target->workspaceBytes : -1;
+      return ref.index == 0 ? target->workspaceBytes : Dim(-1);
     }
     return -1;
   }
 
   bool checkRange(const BufferRef &ref) {
-    int64_t size = sizeOf(ref);
-    if (size < 0)
+    Dim memory = sizeOf(ref);
+    if (memory == Dim(-1))
       return fail("no such memory: " + print(ref));
-    if (ref.offset < 0 || ref.bytes < 0 || ref.offset > size ||
-        ref.bytes > size - ref.offset)
+    if (!memory.isConstant() || isOpen(ref))
+      return true;
+    int64_t size = memory.value(), offset = ref.offset.value(),
+            bytes = ref.bytes.value();
+    if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
       return fail("outside its memory of " + std::to_string(size) +
                   " bytes: " + print(ref));
     return true;
@@ -190,8 +224,9 @@ private:
     bool mustBeWritten =
         ref.space == Space::Arena || ref.space == Space::Output ||
         (ref.space == Space::Constant && isComputed(ref.index));
-    if (mustBeWritten && !written[{ref.space, ref.index}].covers(
-                             ref.offset, ref.offset + ref.bytes))
+    if (mustBeWritten && !isOpenProgram &&
+        !written[{ref.space, ref.index}].covers(
+            ref.offset.value(), ref.offset.value() + ref.bytes.value()))
       return fail("reads bytes that no earlier step has written: " +
                   print(ref));
     return true;
@@ -208,7 +243,9 @@ private:
     if (!allowed)
       return fail(std::string(inPrologue ? "the prologue writes " : "writes ") +
                   print(ref));
-    written[{ref.space, ref.index}].add(ref.offset, ref.offset + ref.bytes);
+    if (!isOpenProgram)
+      written[{ref.space, ref.index}].add(
+          ref.offset.value(), ref.offset.value() + ref.bytes.value());
     return true;
   }
 
@@ -244,26 +281,26 @@ private:
     if (step.args.size() != count)
       return fail("has " + std::to_string(step.args.size()) +
                   " arguments instead of " + std::to_string(count));
-    if (step.kind == Step::Kind::Copy &&
-        step.args[0].bytes != step.args[1].bytes)
+    if (step.kind == Step::Kind::Copy && !isOpen(step.args[0]) &&
+        !isOpen(step.args[1]) && step.args[0].bytes != step.args[1].bytes)
       return fail("copies between ranges of different sizes");
     auto writes = [&](size_t i) {
       return kernel ? kernel->arguments[i].isOutput : i + 1 == count;
     };
     for (size_t i = 0; i < count; ++i) {
-      int64_t needed = step.args[i].bytes;
+      Dim needed = step.args[i].bytes;
       if (kernel)
         needed = kernel->arguments[i].elements *
                  static_cast<int64_t>(byteSize(kernel->arguments[i].type));
       else if (step.kind == Step::Kind::Library)
         needed = operandBytes(step.library, i);
-      if (needed < 0)
+      if (!within(needed, 0, INT64_MAX))
         return fail(
             "the library call's sizes contradict each other or overflow");
-      if (needed > step.args[i].bytes)
+      if (needed.isConstant() && !isOpen(step.args[i]) &&
+          needed.value() > step.args[i].bytes.value())
         return fail("argument " + std::to_string(i) + " needs " +
-                    std::to_string(needed) + " bytes, but is " +
-                    print(step.args[i]));
+                    toString(needed) + " bytes, but is " + print(step.args[i]));
       if (!writes(i) && !checkRead(step.args[i]))
         return false;
     }
@@ -279,21 +316,30 @@ private:
       return fail("places " + std::to_string(target->outputs.size()) +
                   " outputs of " + std::to_string(program.outputs.size()));
     for (uint32_t i = 0; i < program.outputs.size(); ++i) {
-      BufferRef ref{Space::Output, i, 0, program.outputs[i].bytes()};
+      Dim bytes = bytesOf(program.outputs[i]);
+      BufferRef ref{Space::Output, i, 0, bytes};
       if (!target->outputs.empty())
         ref = target->outputs[i];
       where = "target " + target->target + ", output '" +
               program.outputs[i].name + "'";
-      if (ref.bytes != program.outputs[i].bytes())
-        return fail("has " + std::to_string(program.outputs[i].bytes()) +
-                    " bytes, but is " + print(ref));
+      if (ref.bytes.isConstant() && bytes.isConstant() && ref.bytes != bytes)
+        return fail("has " + toString(bytes) + " bytes, but is " + print(ref));
       if (!checkRead(ref))
         return false;
     }
     return true;
   }
 
+  /// Of any shape.
+  static Dim bytesOf(const TensorInfo &info) {
+    Dim bytes = static_cast<int64_t>(byteSize(info.type));
+    for (const Dim &extent : info.shape)
+      bytes = bytes * extent;
+    return bytes;
+  }
+
   const Program &program;
+  const bool isOpenProgram;
   const TargetProgram *target = nullptr;
   bool inPrologue = false;
   std::map<std::pair<Space, uint32_t>, ByteSet> written;
@@ -305,7 +351,8 @@ private:
 int64_t checkedBytes(const TensorInfo &info) {
   int64_t bytes = static_cast<int64_t>(byteSize(info.type));
   bool empty = false, overflow = false;
-  for (int64_t extent : info.shape) {
+  for (const Dim &dim : info.shape) {
+    int64_t extent = dim.value();
     if (extent < 0)
       return -1;
     empty |= extent == 0;

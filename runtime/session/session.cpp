@@ -1,5 +1,8 @@
 // One run:
 //
+//   sizes     Of a program with open sizes: the shapes of the inputs give its
+//             symbols values, and these a program of constant sizes, which is
+//             kept for the next run (see Sizes).
 //   check     Count, type and shape of every tensor.
 //   bind      An address for each memory that steps refer to: the caller's own
 //             buffers where the device can use them in place, else staging
@@ -10,11 +13,14 @@
 //             part of the arena under another name.
 #include "runtime/session/session.h"
 
+#include "runtime/program/bind.h"
 #include "runtime/program/validate.h"
 #include "runtime/session/create_device.h"
 
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace lockstitch {
 namespace {
@@ -40,40 +46,52 @@ struct Bindings {
   std::byte *resolve(const BufferRef &ref) const {
     switch (ref.space) {
     case Space::Input:
-      return inputs[ref.index] + ref.offset;
+      return inputs[ref.index] + ref.offset.value();
     case Space::Output:
-      return outputs[ref.index] + ref.offset;
+      return outputs[ref.index] + ref.offset.value();
     case Space::Constant:
-      return constants[ref.index] + ref.offset;
+      return constants[ref.index] + ref.offset.value();
     case Space::Arena:
-      return arena + ref.offset;
+      return arena + ref.offset.value();
     case Space::Workspace:
-      return workspace + ref.offset;
+      return workspace + ref.offset.value();
     }
     return nullptr;
   }
 };
 
-Status runSteps(const std::vector<Step> &steps, const Bindings &bindings,
-                Queue &queue, RunStatistics &statistics) {
+/// A program whose sizes are numbers: the loaded one itself, or what became of
+/// it for certain shapes of the inputs.
+struct Sizes {
+  std::shared_ptr<const Program> program;
+  const TargetProgram *target = nullptr;
+};
+
+/// `steps` are the loaded program's, which the module knows; `sized` are beside
+/// them, of `kernels`, with numbers for sizes.
+Status runSteps(const std::vector<Step> &steps, const std::vector<Step> &sized,
+                const std::vector<KernelCode> &kernels,
+                const Bindings &bindings, Queue &queue,
+                RunStatistics &statistics) {
   statistics.steps.assign(steps.size(), {});
   std::vector<std::byte *> args;
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step &step = steps[i];
     args.clear();
-    for (const BufferRef &ref : step.args)
+    for (const BufferRef &ref : sized[i].args)
       args.push_back(bindings.resolve(ref));
     Clock::time_point begin = Clock::now();
     Status status;
     switch (step.kind) {
     case Step::Kind::Launch:
-      status = queue.launch(step, args, statistics.steps[i]);
+      status =
+          queue.launch(step, kernels[step.kernel], args, statistics.steps[i]);
       break;
     case Step::Kind::Library:
       status = queue.callLibrary(step, args, statistics.steps[i]);
       break;
     case Step::Kind::Copy:
-      status = queue.copy(args[1], args[0], step.args[0].bytes);
+      status = queue.copy(args[1], args[0], sized[i].args[0].bytes.value());
       break;
     }
     statistics.steps[i].microseconds = secondsSince(begin) * 1e6;
@@ -84,17 +102,10 @@ Status runSteps(const std::vector<Step> &steps, const Bindings &bindings,
 }
 
 std::string shapeText(ElementType type, const std::vector<int64_t> &shape) {
-  std::string text = std::string(name(type)) + "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "x" : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
-std::string describeAll(const std::vector<TensorInfo> &infos) {
-  std::string text;
-  for (const TensorInfo &info : infos)
-    text += (text.empty() ? "" : ", ") + describe(info);
-  return text.empty() ? "none" : text;
+  TensorInfo info;
+  info.type = type;
+  info.shape.assign(shape.begin(), shape.end());
+  return describe(info).substr(1);
 }
 
 /// Checks the caller's tensors against what the program was compiled for.
@@ -104,7 +115,7 @@ Status checkTensors(std::span<const View> given,
   auto refuse = [&](std::string where, std::string reason) {
     return Error::refused(std::move(where), std::move(reason),
                           std::string("the program's ") + what +
-                              "s are: " + describeAll(wanted));
+                              "s are: " + lockstitch::describeAll(wanted, {}));
   };
   if (given.size() != wanted.size())
     return refuse(std::string(what) + "s",
@@ -112,7 +123,8 @@ Status checkTensors(std::span<const View> given,
                       ", got " + std::to_string(given.size()));
   for (size_t i = 0; i < given.size(); ++i) {
     std::string where = std::string(what) + " '" + wanted[i].name + "'";
-    if (given[i].type != wanted[i].type || given[i].shape != wanted[i].shape)
+    if (given[i].type != wanted[i].type ||
+        given[i].shape != wanted[i].extents())
       return refuse(where, "the program was compiled for " +
                                describe(wanted[i]) + ", got " +
                                shapeText(given[i].type, given[i].shape));
@@ -178,23 +190,93 @@ public:
     Bindings bindings;
     bindings.constants = constantAddresses;
     if (!steps.empty()) {
-      Result<std::unique_ptr<DeviceMemory>> memory = devicePointer->allocate(
-          targetPointer->arenaBytes, "the prologue's arena");
+      Result<std::unique_ptr<DeviceMemory>> memory =
+          devicePointer->allocate(prologueArenaBytes(), "the prologue's arena");
       if (!memory.ok())
         return memory.error();
       arena = std::move(*memory);
       bindings.arena = arena->address;
     }
     Clock::time_point begin = Clock::now();
-    if (Status status = runSteps(steps, bindings, **queue, prologue);
+    if (Status status = runSteps(steps, steps, targetPointer->kernels, bindings,
+                                 **queue, prologue);
         !status.ok())
       return status;
     prologue.seconds = secondsSince(begin);
     return {};
   }
 
+  /// The arena's size may be open, the prologue's own part of it never is.
+  int64_t prologueArenaBytes() const {
+    if (targetPointer->arenaBytes.isConstant())
+      return targetPointer->arenaBytes.value();
+    int64_t bytes = 0;
+    for (const Step &step : targetPointer->prologue)
+      for (const BufferRef &ref : step.args)
+        if (ref.space == Space::Arena)
+          bytes = std::max(bytes, ref.offset.value() + ref.bytes.value());
+    return bytes;
+  }
+
+  /// The sizes for inputs of these shapes. Thread-safe.
+  Result<Sizes> sizesFor(std::span<const TensorView> inputs) const {
+    if (!isOpen)
+      return Sizes{programPointer, targetPointer};
+    std::vector<std::vector<int64_t>> shapes;
+    for (const TensorView &input : inputs)
+      shapes.push_back(input.shape);
+    Result<SymbolValues> values = bindSymbols(*programPointer, shapes);
+    if (!values.ok())
+      return values.error();
+    std::lock_guard lock(mutex);
+    if (auto known = instances.find(*values); known != instances.end())
+      return known->second;
+    Result<Program> made = instantiate(*programPointer, *values, targetPointer);
+    if (!made.ok())
+      return made.error();
+    if (Status status = validate(*made); !status.ok())
+      return status.error();
+    auto program = std::make_shared<const Program>(std::move(*made));
+    Sizes sizes{program, &program->targets[0]};
+    if (instances.size() >= kMostInstances)
+      instances.clear();
+    instances.emplace(std::move(*values), sizes);
+    return sizes;
+  }
+
+  /// Of a program with open sizes: what must be known before it runs.
+  Status checkOpen() const {
+    std::string problem;
+    auto visit = [&](const Dim &size) {
+      if (!size.isConstant() && problem.empty())
+        problem = toString(size, &programPointer->symbols);
+    };
+    for (const Step &step : targetPointer->prologue) {
+      for (const BufferRef &ref : step.args) {
+        visit(ref.offset);
+        visit(ref.bytes);
+      }
+      if (step.kind == Step::Kind::Launch) {
+        TargetProgram only;
+        only.kernels = {targetPointer->kernels[step.kernel]};
+        visitTargetSizes(only, visit);
+      }
+    }
+    if (problem.empty())
+      return {};
+    return Error::refused("target " + targetPointer->target,
+                          "its prologue has the open size " + problem +
+                              ", but runs before there are inputs",
+                          "compile the model again with --dim for the symbols "
+                          "of that size");
+  }
+
   std::shared_ptr<const Program> programPointer;
   const TargetProgram *targetPointer = nullptr;
+  bool isOpen = false;
+  static constexpr size_t kMostInstances = 64;
+  mutable std::mutex mutex; // of instances
+  mutable std::map<SymbolValues, Sizes> instances;
   std::unique_ptr<Device> devicePointer;
   std::vector<std::unique_ptr<DeviceMemory>>
       constants; // before the module, whose code reads them
@@ -211,38 +293,28 @@ public:
 
   Status initialise() {
     const SessionImpl &s = *session;
-    Result<std::unique_ptr<DeviceMemory>> arenaMemory =
-        s.devicePointer->allocate(s.target().arenaBytes, "the arena");
-    if (!arenaMemory.ok())
-      return arenaMemory.error();
-    arena = std::move(*arenaMemory);
-    Result<std::unique_ptr<DeviceMemory>> workspaceMemory =
-        s.devicePointer->allocate(s.target().workspaceBytes, "the workspace");
-    if (!workspaceMemory.ok())
-      return workspaceMemory.error();
-    workspace = std::move(*workspaceMemory);
-    if (Status status = useStream({}); !status.ok())
-      return status;
     inputStaging.resize(s.program().inputs.size());
     outputStaging.resize(s.program().outputs.size());
     bindings.constants = s.constantAddresses;
-    bindings.arena = arena->address;
-    bindings.workspace = workspace->address;
     bindings.inputs.resize(inputStaging.size());
     bindings.outputs.resize(outputStaging.size());
-    // A host queue without a stream works right here; on a GPU the
-    // synchronisation makes the zeros visible to any stream.
-    if (Status status = queue->zero(workspace->address, workspace->bytes);
-        !status.ok())
-      return status;
-    return queue->synchronise();
+    // Of open sizes the first run says how much memory is needed.
+    return s.isOpen ? useStream({})
+                    : useSizes({s.programPointer, s.targetPointer});
   }
 
   Status run(std::span<const TensorView> inputs,
              std::span<const MutableTensorView> outputs,
              const RunOptions &options) override {
     Clock::time_point begin = Clock::now();
-    const Program &program = session->program();
+    if (session->isOpen) {
+      Result<Sizes> wanted = session->sizesFor(inputs);
+      if (!wanted.ok())
+        return wanted.error();
+      if (Status status = useSizes(*wanted); !status.ok())
+        return status;
+    }
+    const Program &program = *sizes.program;
     if (Status status = checkTensors(inputs, program.inputs, "input");
         !status.ok())
       return status;
@@ -259,7 +331,8 @@ public:
     if (Status status = bindOutputs(outputs); !status.ok())
       return status;
     if (Status status =
-            runSteps(session->target().steps, bindings, *queue, lastRun);
+            runSteps(session->target().steps, sizes.target->steps,
+                     sizes.target->kernels, bindings, *queue, lastRun);
         !status.ok())
       return status;
     if (Status status = fetchOutputs(outputs); !status.ok())
@@ -271,6 +344,46 @@ public:
   const RunStatistics &statistics() const override { return lastRun; }
 
 private:
+  /// Memory grows when it must; a workspace of another size starts at zero
+  /// again.
+  Status useSizes(const Sizes &wanted) {
+    if (sizes.target == wanted.target)
+      return {};
+    int64_t arenaBytes = wanted.target->arenaBytes.value(),
+            workspaceBytes = wanted.target->workspaceBytes.value();
+    if (!arena || arena->bytes < arenaBytes) {
+      arena.reset();
+      sizes = {};
+      Result<std::unique_ptr<DeviceMemory>> memory =
+          session->devicePointer->allocate(arenaBytes, "the arena");
+      if (!memory.ok())
+        return memory.error();
+      arena = std::move(*memory);
+    }
+    if (!workspace || workspace->bytes != workspaceBytes) {
+      workspace.reset();
+      sizes = {};
+      Result<std::unique_ptr<DeviceMemory>> memory =
+          session->devicePointer->allocate(workspaceBytes, "the workspace");
+      if (!memory.ok())
+        return memory.error();
+      workspace = std::move(*memory);
+      if (Status status = useStream(stream); !status.ok())
+        return status;
+      // A host queue without a stream works right here; on a GPU the
+      // synchronisation makes the zeros visible to any stream.
+      if (Status status = queue->zero(workspace->address, workspace->bytes);
+          !status.ok())
+        return status;
+      if (Status status = queue->synchronise(); !status.ok())
+        return status;
+    }
+    bindings.arena = arena->address;
+    bindings.workspace = workspace->address;
+    sizes = wanted;
+    return {};
+  }
+
   Status useStream(Stream wanted) {
     if (queue && wanted.native == stream.native)
       return {};
@@ -285,7 +398,7 @@ private:
 
   Status checkOverlap(std::span<const TensorView> inputs,
                       std::span<const MutableTensorView> outputs) const {
-    const Program &program = session->program();
+    const Program &program = *sizes.program;
     auto overlap = [](const void *a, int64_t aBytes, const void *b,
                       int64_t bBytes) {
       auto x = reinterpret_cast<uintptr_t>(a),
@@ -317,7 +430,8 @@ private:
   /// Staging memory is made when it is first needed and kept.
   Result<std::byte *> stage(std::unique_ptr<DeviceMemory> &staging,
                             const TensorInfo &info, const char *what) {
-    if (!staging) {
+    if (!staging || staging->bytes < info.bytes()) {
+      staging.reset();
       Result<std::unique_ptr<DeviceMemory>> memory =
           session->devicePointer->allocate(
               info.bytes(), std::string(what) + " '" + info.name + "'");
@@ -341,7 +455,7 @@ private:
         bindings.inputs[i] = data;
         continue;
       }
-      const TensorInfo &info = session->program().inputs[i];
+      const TensorInfo &info = sizes.program->inputs[i];
       Result<std::byte *> staged =
           stage(inputStaging[i], info, "a copy of input");
       if (!staged.ok())
@@ -360,7 +474,7 @@ private:
         bindings.outputs[i] = static_cast<std::byte *>(outputs[i].data);
         continue;
       }
-      const TensorInfo &info = session->program().outputs[i];
+      const TensorInfo &info = sizes.program->outputs[i];
       Result<std::byte *> staged =
           stage(outputStaging[i], info, "a copy of output");
       if (!staged.ok())
@@ -372,9 +486,9 @@ private:
   }
 
   Status fetchOutputs(std::span<const MutableTensorView> outputs) {
-    const std::vector<BufferRef> &places = session->target().outputs;
+    const std::vector<BufferRef> &places = sizes.target->outputs;
     for (uint32_t i = 0; i < outputs.size(); ++i) {
-      int64_t bytes = session->program().outputs[i].bytes();
+      int64_t bytes = sizes.program->outputs[i].bytes();
       std::byte *from =
           places.empty() ? bindings.outputs[i] : bindings.resolve(places[i]);
       auto *to = static_cast<std::byte *>(outputs[i].data);
@@ -387,6 +501,7 @@ private:
   }
 
   std::shared_ptr<const SessionImpl> session; // first: outlives what follows
+  Sizes sizes; // of the last run; without a target before the first
   std::unique_ptr<DeviceMemory> arena, workspace;
   std::vector<std::unique_ptr<DeviceMemory>> inputStaging, outputStaging;
   Stream stream;
@@ -407,15 +522,18 @@ Result<std::unique_ptr<ExecutionContext>> SessionImpl::createContext() const {
 ExecutionContext::~ExecutionContext() = default;
 Session::~Session() = default;
 
-std::string describe(const TensorInfo &info) {
-  return info.name + " " + shapeText(info.type, info.shape);
-}
+std::string describe(const TensorInfo &info) { return describe(info, {}); }
 
 Result<std::shared_ptr<const Session>>
 Session::create(std::shared_ptr<const Program> program,
                 const SessionOptions &options) {
   if (!program)
     return Error::internal("session", "no program");
+  bool isOpen = hasOpenSizes(*program);
+  if (isOpen) {
+    program = std::make_shared<const Program>(resolveSymbols(*program));
+    isOpen = hasOpenSizes(*program);
+  }
   if (Status status = validate(*program); !status.ok())
     return status.error();
   DeviceOptions deviceOptions;
@@ -437,6 +555,9 @@ Session::create(std::shared_ptr<const Program> program,
   if (!target.ok())
     return target.error();
   session->targetPointer = *target;
+  session->isOpen = isOpen;
+  if (Status status = session->checkOpen(); !status.ok())
+    return status.error();
   for (const Blob *blob : {&(*target)->code, &(*target)->cubin})
     if (Status status = blob->verify(); !status.ok())
       return status.error();

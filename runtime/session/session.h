@@ -62,7 +62,9 @@ class ExecutionContext {
 public:
   virtual ~ExecutionContext();
   /// One inference. Inputs and outputs in the order of Program::inputs and
-  /// Program::outputs; element types and shapes must be those. Outputs must not
+  /// Program::outputs; element types and shapes must be those. Where the program
+  /// leaves sizes open, the shapes of the inputs give its symbols values
+  /// (bindSymbols); memory of the context grows with the sizes. Outputs must not
   /// overlap inputs or each other. Returns when the outputs are there. Not to
   /// be called from two threads at once on one context. Errors: refused (count,
   /// type, shape, null data; the message has the shapes that the program
@@ -93,7 +95,8 @@ public:
   virtual const RunStatistics &prologueStatistics() const = 0;
 };
 
-/// "x f32[2x3]"; "x f32[]" for a scalar.
+/// "x f32[2x3]"; "x f32[]" for a scalar; an open size by its symbols' numbers
+/// (bind.h has the form with names).
 std::string describe(const TensorInfo &info);
 
 } // namespace lockstitch

@@ -39,6 +39,32 @@ class Artifacts(CommandTest):
         self.assertEqual([t["target"] for t in report["inspect"]["targets"]], ["x86-64-v2", "sm_80"])
         self.assertEqual(report["inspect"]["kind"], "artifact")
 
+    def test_inspect_lists_the_sections(self):
+        lsp = self.artifact("--target", "x86-64-v2", "--target", "sm_80")
+        out = self.succeeds("inspect", lsp).out
+        for text in ["header", "manifest", "constant 'w'", "code of x86-64-v2", "code of sm_80", "not verified"]:
+            self.assertIn(text, out)
+        sections = json.loads(self.succeeds("inspect", lsp, "--json", "--verify").out)["inspect"]["sections"]
+        self.assertEqual({s["state"] for s in sections}, {"good"})
+        self.assertEqual({s["file"] for s in sections}, {None})
+        ends = [s["offset"] + (s["bytes"] + 63) // 64 * 64 for s in sections]
+        self.assertEqual([0] + ends[:-1], [s["offset"] for s in sections])
+        self.assertEqual(ends[-1], Path(lsp).stat().st_size)
+
+    def test_inspect_verify_finds_damage(self):
+        lsp = self.artifact()
+        content = bytearray(Path(lsp).read_bytes())
+        content[-1] ^= 1
+        Path(lsp).write_bytes(content)
+        self.assertIn("not verified", self.succeeds("inspect", lsp).out)
+        result = self.call("inspect", lsp, "--verify")
+        self.assertEqual(result.status, 2)
+        self.assertIn("bad", result.out)
+        self.assertIn("the checksum of code of host does not hold", result.err)
+
+    def test_verify_of_a_model(self):
+        self.refused("inspect", self.chain(), "--verify", says=["--verify", "is no artifact"])
+
     def test_explain(self):
         out = self.succeeds("explain", self.artifact()).out
         self.assertIn("Softmax#0", out)
@@ -125,6 +151,86 @@ class Artifacts(CommandTest):
     def test_artifact_is_known_by_its_content(self):
         data = Path(self.artifact()).read_bytes()
         self.succeeds("run", self.path("renamed.bin", data), "--random", "1")
+
+
+class Weights(CommandTest):
+    """Artifacts that refer to the model's file."""
+
+    def model(self):
+        import tiny_onnx as onnx
+        w = onnx.tensor("w", onnx.F32, (32, 32), [(i % 7) / 4 for i in range(1024)])
+        return self.path("models/m.onnx", onnx.model([onnx.node("MatMul", ["x", "w"], ["y"], "product")], [onnx.value("x", onnx.F32, (4, 32))],
+                                                     [onnx.value("y", onnx.F32, (4, 32))], [w]))
+
+    def refers(self):
+        self.model()
+        (self.folder / "out").mkdir(exist_ok=True)
+        self.succeeds("compile", "models/m.onnx", "-o", "out/m.lsp", "--weights", "refer")
+        return self.folder / "out/m.lsp"
+
+    def test_same_outputs_and_a_smaller_file(self):
+        lsp = self.refers()
+        self.succeeds("compile", "models/m.onnx", "-o", "out/whole.lsp")
+        self.assertLess(lsp.stat().st_size, (self.folder / "out/whole.lsp").stat().st_size - 3500)
+        for name in ["m", "whole"]:
+            self.succeeds("run", f"out/{name}.lsp", "--random", "3", "--save-outputs", name)
+        self.assertEqual((self.folder / "m/0.npy").read_bytes(), (self.folder / "whole/0.npy").read_bytes())
+
+    def test_embed_is_the_default(self):
+        self.model()
+        self.succeeds("compile", "models/m.onnx", "-o", "a.lsp")
+        self.succeeds("compile", "models/m.onnx", "-o", "b.lsp", "--weights", "embed")
+        self.assertEqual((self.folder / "a.lsp").read_bytes(), (self.folder / "b.lsp").read_bytes())
+
+    def test_same_bytes_each_time(self):
+        first = self.refers().read_bytes()
+        self.assertEqual(first, self.refers().read_bytes())
+
+    def test_the_path_counts_from_the_artifact(self):
+        lsp = self.refers()
+        both = self.folder / "moved"
+        both.mkdir()
+        (self.folder / "models").rename(both / "models")
+        (self.folder / "out").rename(both / "out")
+        self.succeeds("run", both / "out/m.lsp", "--random", "1")
+        sections = json.loads(self.succeeds("inspect", both / "out/m.lsp", "--json", "--verify").out)["inspect"]["sections"]
+        self.assertEqual([s["file"] for s in sections if s["what"] == "constant 'w'"], ["../models/m.onnx"])
+        self.assertFalse(lsp.exists())
+
+    def test_the_file_is_missing(self):
+        self.refers()
+        (self.folder / "models/m.onnx").unlink()
+        self.refused("run", "out/m.lsp", "--random", "1", says=["models/m.onnx", "is not there", "out/m.lsp refers to it"],
+                     way_out="--weights embed")
+
+    def test_the_file_is_shorter(self):
+        self.refers()
+        file = self.folder / "models/m.onnx"
+        file.write_bytes(file.read_bytes()[:-1])
+        self.refused("run", "out/m.lsp", "--random", "1", says=["models/m.onnx", "is truncated: it has"])
+
+    def test_the_file_is_longer(self):
+        self.refers()
+        file = self.folder / "models/m.onnx"
+        file.write_bytes(file.read_bytes() + b"x")
+        self.refused("run", "out/m.lsp", "--random", "1", says=["models/m.onnx", "has changed: it has"])
+
+    def test_the_file_is_empty(self):
+        self.refers()
+        (self.folder / "models/m.onnx").write_bytes(b"")
+        self.refused("run", "out/m.lsp", "--random", "1", says=["models/m.onnx", "is truncated: it has 0 bytes"])
+
+    def test_the_weights_are_others(self):
+        self.refers()
+        file = self.folder / "models/m.onnx"
+        content = file.read_bytes()
+        at = content.index(b"\x00\x00\x80\x3f")
+        file.write_bytes(content[:at] + b"\x00\x00\x81\x3f" + content[at + 4:])
+        self.refused("run", "out/m.lsp", "--random", "1", says=["models/m.onnx", "has changed: the checksum of constant 'w'"],
+                     way_out="compile the model again")
+
+    def test_unknown_storage(self):
+        self.refused("compile", self.model(), "-o", "m.lsp", "--weights", "zip", says=["--weights", "'zip' is none of"])
 
 
 if __name__ == "__main__":

@@ -90,6 +90,17 @@ class Reports(CommandTest):
             self.assertEqual(len(kernel["block"]), 3)
             self.assertGreater(kernel["waves"], 0)
 
+    def test_every_target(self):
+        report = self.report_of("compile", self.chain(), "-o", "m.lsp", "--target", "x86-64-v2", "--target", "sm_90", "--target", "host")
+        self.assertEqual(report["target"], "x86-64-v2")
+        self.assertEqual([t["target"] for t in report["targets"]], ["x86-64-v2", "sm_90", "host"])
+        for key in ["kernels", "library_calls", "host_steps", "totals", "prologue_kernels"]:
+            self.assertEqual(report["targets"][0][key], report[key])
+        gpu = report["targets"][1]
+        self.assertIsNotNone(gpu["kernels"][0]["grid"])
+        self.assertIsNone(report["kernels"][0]["grid"])
+        self.assertGreater(gpu["totals"]["kernels"], 0)
+
     def test_inspect_explain(self):
         self.assertIn("inspect", self.report_of("inspect", self.chain()))
         self.assertTrue(self.report_of("explain", self.chain())["decisions"])

@@ -75,7 +75,7 @@ Result<CompiledModel> prepare(const std::string &file, int64_t batch,
 
   const Program &made = compiled.session->program();
   if (made.inputs.size() != 1 || made.outputs.size() != 1 ||
-      compiled.output().shape != std::vector<int64_t>{batch, labels})
+      compiled.output().extents() != std::vector<int64_t>{batch, labels})
     return Error::refused(file,
                           "is not the model that the configuration describes",
                           "use the files of magika 1.0.3");
@@ -86,8 +86,8 @@ Result<CompiledModel> prepare(const std::string &file, int64_t batch,
 Result<std::vector<float>> run(CompiledModel &model,
                                const std::vector<int32_t> &tokens) {
   std::vector<float> scores(model.output().elements());
-  TensorView input{model.input().type, model.input().shape, tokens.data()};
-  MutableTensorView output{model.output().type, model.output().shape,
+  TensorView input{model.input().type, model.input().extents(), tokens.data()};
+  MutableTensorView output{model.output().type, model.output().extents(),
                            scores.data()};
   if (Status status = model.context->run({&input, 1}, {&output, 1});
       !status.ok())
@@ -175,7 +175,7 @@ void printProgram(const CompiledModel &model) {
   row("library calls", fmt::to_string(calls));
   row("bytes read and written by kernels", megabytes(kernelBytes));
   row("bytes read and written by library calls", megabytes(libraryBytes));
-  row("memory for intermediate values", megabytes(target.arenaBytes));
+  row("memory for intermediate values", megabytes(target.arenaBytes.value()));
   row("compile time", fmt::format("{:.0f} ms", model.compileSeconds * 1e3));
   row(fmt::format("run time (median of {})", kTimedRuns),
       fmt::format("{:.2f} ms", model.runSeconds * 1e3));

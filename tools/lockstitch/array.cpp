@@ -22,7 +22,7 @@ template <typename T> T loadAs(const Array &array, int64_t index) {
 int64_t bytesOf(ElementType type, const std::vector<int64_t> &shape) {
   TensorInfo info;
   info.type = type;
-  info.shape = shape;
+  info.shape.assign(shape.begin(), shape.end());
   return checkedBytes(info);
 }
 

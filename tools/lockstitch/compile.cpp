@@ -58,9 +58,19 @@ Status compileAheadOfTime(const CompileVerb &options, Report &report) {
       compilePrepared(*prepared, options.plan, *targets, report);
   if (!compilation.ok())
     return compilation.error();
+  for (const TargetProgram &target : compilation->program->targets) {
+    Report part;
+    part.target = target.target;
+    addProgram(part, *compilation->program, target);
+    addCompilation(part, *compilation, target);
+    report.targets.push_back(std::move(part));
+  }
   if (!options.output.empty()) {
     logInfo("writing " + options.output);
-    if (Status status = writeArtifact(*compilation->program, options.output);
+    WeightStorage weights = options.weights == "refer" ? WeightStorage::Refer
+                                                       : WeightStorage::Embed;
+    if (Status status =
+            writeArtifact(*compilation->program, options.output, weights);
         !status.ok())
       return status;
   }

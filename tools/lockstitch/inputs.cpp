@@ -167,8 +167,8 @@ Result<std::vector<Array>> completeInputs(const std::vector<TensorInfo> &wanted,
         names.push_back(wanted[i].name);
       continue;
     }
-    if (found->second.shape != wanted[i].shape) {
-      std::string has = describe(wanted[i].type, wanted[i].shape);
+    if (found->second.shape != wanted[i].extents()) {
+      std::string has = describe(wanted[i].type, wanted[i].extents());
       std::string wayOut = artifact.empty()
                                ? "give a tensor of that shape"
                                : "give a tensor of that shape, or compile the "

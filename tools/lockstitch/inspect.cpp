@@ -21,11 +21,11 @@ ListedTensor listTensor(const OnnxTensorInfo &info) {
   return listed;
 }
 
-ListedTensor listTensor(const TensorInfo &info) {
+ListedTensor listTensor(const TensorInfo &info, const SymbolTable &symbols) {
   ListedTensor listed{info.name, std::string(name(info.type)),
                       std::vector<std::string>()};
-  for (int64_t extent : info.shape)
-    listed.shape->push_back(std::to_string(extent));
+  for (const Dim &extent : info.shape)
+    listed.shape->push_back(toString(extent, &symbols));
   return listed;
 }
 
@@ -71,7 +71,32 @@ Result<Listing> listModel(const std::string &path, Report &report) {
   return listing;
 }
 
-Result<Listing> listArtifact(const std::string &path, Report &report) {
+const char *stateText(Verified verified) {
+  switch (verified) {
+  case Verified::No:
+    break;
+  case Verified::Good:
+    return "good";
+  case Verified::Bad:
+    return "bad";
+  }
+  return "not verified";
+}
+
+Status listBytes(const std::string &path, bool verify, Listing &listing) {
+  auto parts = listParts(path, verify);
+  if (!parts.ok())
+    return parts.error();
+  for (const ArtifactPart &part : *parts)
+    listing.parts.push_back(
+        {part.what, part.file, static_cast<int64_t>(part.offset),
+         static_cast<int64_t>(part.bytes), hexadecimal(part.checksum),
+         stateText(part.verified)});
+  return {};
+}
+
+Result<Listing> listArtifact(const std::string &path, bool verify,
+                             Report &report) {
   auto read = readArtifact(path);
   if (!read.ok())
     return read.error();
@@ -80,9 +105,9 @@ Result<Listing> listArtifact(const std::string &path, Report &report) {
   listing.kind = "artifact";
   listing.compilerVersion = program.compilerVersion;
   for (const TensorInfo &input : program.inputs)
-    listing.inputs.push_back(listTensor(input));
+    listing.inputs.push_back(listTensor(input, program.symbols));
   for (const TensorInfo &output : program.outputs)
-    listing.outputs.push_back(listTensor(output));
+    listing.outputs.push_back(listTensor(output, program.symbols));
   listing.constants = static_cast<int64_t>(program.constantInfos.size());
   for (const TensorInfo &constant : program.constantInfos)
     listing.constantBytes += constant.bytes();
@@ -90,6 +115,8 @@ Result<Listing> listArtifact(const std::string &path, Report &report) {
     listing.targets.push_back(listTarget(target));
   if (!program.targets.empty())
     addProgram(report, program, program.targets.front());
+  if (Status status = listBytes(path, verify, listing); !status.ok())
+    return status.error();
   return listing;
 }
 
@@ -131,10 +158,14 @@ std::string targetText(const ListedTarget &target, int64_t constantBytes) {
                      count(target.libraryCalls, "library call") + ", " +
                      count(target.prologueSteps, "step") +
                      " once when it is loaded\n";
-  text += "  memory: arena " + byteCount(target.arenaBytes) + ", workspace " +
-          byteCount(target.workspaceBytes) + ", with the constants " +
-          byteCount(target.arenaBytes + target.workspaceBytes + constantBytes) +
-          "\n";
+  if (target.arenaBytes && target.workspaceBytes)
+    text +=
+        "  memory: arena " + byteCount(*target.arenaBytes) + ", workspace " +
+        byteCount(*target.workspaceBytes) + ", with the constants " +
+        byteCount(*target.arenaBytes + *target.workspaceBytes + constantBytes) +
+        "\n";
+  else
+    text += "  memory: as much as the shapes of the inputs make it\n";
   text += "  code: " + byteCount(target.codeBytes) +
           (isGpuTarget(target.target) ? " PTX" : " shared object");
   if (target.cubinBytes)
@@ -168,6 +199,14 @@ std::string artifactText(const std::string &path, const Report &report) {
           tensorTable("output", listing.outputs);
   for (const ListedTarget &target : listing.targets)
     text += targetText(target, listing.constantBytes);
+  std::vector<std::string> header = {"section", "offset", "bytes", "checksum",
+                                     "state"};
+  Table parts(header, {1, 2});
+  for (const ListedPart &part : listing.parts)
+    parts.add({part.what + (part.file.empty() ? "" : " in " + part.file),
+               std::to_string(part.offset), std::to_string(part.bytes),
+               part.checksum, part.state});
+  text += "\n" + parts.text("");
   if (report.kernels.empty())
     return text;
   text += "\nkernels of " + *report.target + ":\n";
@@ -184,14 +223,27 @@ std::string artifactText(const std::string &path, const Report &report) {
 
 Status inspect(const InspectVerb &options, Report &report) {
   bool artifact = isArtifact(options.file);
-  Result<Listing> listing = artifact ? listArtifact(options.file, report)
-                                     : listModel(options.file, report);
+  if (options.verify && !artifact)
+    return Error::refused("--verify", "'" + options.file + "' is no artifact",
+                          "give it with an .lsp; a model has no checksums");
+  Result<Listing> listing =
+      artifact ? listArtifact(options.file, options.verify, report)
+               : listModel(options.file, report);
   if (!listing.ok())
     return listing.error();
   report.listing = std::move(*listing);
   if (!options.common.json)
     printResult(artifact ? artifactText(options.file, report)
                          : modelText(options.file, report));
+  Error damaged{ErrorKind::Refused, {}};
+  for (const ListedPart &part : report.listing->parts)
+    if (part.state == "bad")
+      damaged.messages.push_back(
+          {"", part.file.empty() ? options.file : part.file,
+           "the checksum of " + part.what + " does not hold",
+           "compile the model again, or fetch the file again"});
+  if (!damaged.messages.empty())
+    return damaged;
   return {};
 }
 

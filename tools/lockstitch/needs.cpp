@@ -57,8 +57,10 @@ ListedTarget listTarget(const TargetProgram &target) {
       (step.library.kind == LibraryCall::Kind::MatMul ? matmul : conv) = true;
     }
   listed.prologueSteps = static_cast<int64_t>(target.prologue.size());
-  listed.arenaBytes = target.arenaBytes;
-  listed.workspaceBytes = target.workspaceBytes;
+  if (target.arenaBytes.isConstant())
+    listed.arenaBytes = target.arenaBytes.value();
+  if (target.workspaceBytes.isConstant())
+    listed.workspaceBytes = target.workspaceBytes.value();
   listed.codeBytes = static_cast<int64_t>(target.code.bytes.size());
   listed.cubinBytes = static_cast<int64_t>(target.cubin.bytes.size());
   listed.computeCapability = computeCapability(target.target);

@@ -209,6 +209,12 @@ void defineCompile(CLI::App &verb, CompileVerb &options) {
   verb.add_option("-o,--output", options.output, "the artifact to write")
       ->type_name("FILE.lsp")
       ->group("Output");
+  verb.add_option("--weights", options.weights,
+                  "embed: the artifact has the weights; refer: it names the "
+                  "model's files that have them (default embed)")
+      ->check(oneOf({"embed", "refer"}))
+      ->type_name("HOW")
+      ->group("Output");
   addPlan(verb, options.plan, true);
   addList(verb, "--target", options.targets,
           std::string(kTargets) +
@@ -225,8 +231,11 @@ void defineInspect(CLI::App &verb, InspectVerb &options) {
   verb.add_option("FILE", options.file, "an .onnx model or an .lsp artifact")
       ->required()
       ->type_name("FILE");
+  verb.add_flag("--verify", options.verify,
+                "check every checksum of an artifact");
   addCommon(verb, options.common);
-  verb.footer("Example:\n  lockstitch inspect model.onnx");
+  verb.footer("Example:\n  lockstitch inspect model.onnx\n"
+              "  lockstitch inspect model.lsp --verify");
 }
 
 void defineExplain(CLI::App &verb, ExplainVerb &options) {

@@ -67,11 +67,13 @@ struct CompileVerb {
   PlanOptions plan;
   std::vector<std::string> targets;
   std::string output;
+  std::string weights = "embed"; // or "refer"
 };
 
 struct InspectVerb {
   CommonOptions common;
   std::string file;
+  bool verify = false;
 };
 
 struct ExplainVerb {

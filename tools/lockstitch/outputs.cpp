@@ -53,7 +53,7 @@ std::string summary(const Array &array) {
 Result<std::vector<Array>> makeOutputs(const std::vector<TensorInfo> &infos) {
   std::vector<Array> outputs;
   for (const TensorInfo &info : infos) {
-    Array array{info.type, info.shape, {}};
+    Array array{info.type, info.extents(), {}};
     try {
       array.bytes.resize(info.bytes());
     } catch (const std::bad_alloc &) {

@@ -38,7 +38,7 @@ template <typename T> void store(Array &array, int64_t index, T value) {
 } // namespace
 
 Array randomArray(const TensorInfo &info, uint64_t seed, size_t index) {
-  Array array{info.type, info.shape, {}};
+  Array array{info.type, info.extents(), {}};
   array.bytes.resize(info.bytes());
   Generator generator(seed * 0x100000001b3 + index);
   for (int64_t i = 0, n = info.elements(); i < n; ++i) {

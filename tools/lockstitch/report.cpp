@@ -26,9 +26,15 @@ KernelEntry entryOf(const TargetProgram &target, const Step &step,
   entry.code = hexadecimal(code.hash);
   entry.estimatedMicroseconds = step.estimatedMicroseconds;
   if (target.target.starts_with("sm_")) {
-    entry.grid = code.grid;
+    bool known = code.sharedBytes.isConstant();
+    for (const Dim &extent : code.grid)
+      known &= extent.isConstant();
+    if (known)
+      entry.grid = {code.grid[0].value(), code.grid[1].value(),
+                    code.grid[2].value()};
     entry.block = code.block;
-    entry.sharedBytes = code.sharedBytes;
+    if (known)
+      entry.sharedBytes = code.sharedBytes.value();
   }
   return entry;
 }
@@ -136,7 +142,8 @@ void addProgram(Report &report, const Program &program,
   totals.distinctKernels = static_cast<int64_t>(distinct.size());
   totals.libraryCalls = static_cast<int64_t>(report.libraryCalls.size());
   totals.floorKernels = target.floorKernels;
-  totals.arenaBytes = target.arenaBytes;
+  if (target.arenaBytes.isConstant()) // else open: unknown before a run
+    totals.arenaBytes = target.arenaBytes.value();
   totals.constantBytes = 0;
   for (const TensorInfo &constant : program.constantInfos)
     *totals.constantBytes += constant.bytes();

@@ -112,11 +112,19 @@ struct ListedOperator {
 struct ListedTarget {
   std::string target;
   int64_t kernels = 0, launches = 0, libraryCalls = 0, prologueSteps = 0;
-  int64_t arenaBytes = 0, workspaceBytes = 0, codeBytes = 0, cubinBytes = 0;
+  int64_t codeBytes = 0, cubinBytes = 0;
+  std::optional<int64_t> arenaBytes, workspaceBytes; // nothing: an open size
   std::optional<std::string> cpu, driver,
       computeCapability; // whichever applies
   std::vector<std::string> cpuFeatures, libraries;
   std::optional<int64_t> sms;
+};
+
+/// A stretch of an artifact's bytes, or of a file of weights.
+struct ListedPart {
+  std::string what, file; // "": the artifact itself
+  int64_t offset = 0, bytes = 0;
+  std::string checksum, state; // "not verified" "good" "bad"
 };
 
 /// What `inspect` adds.
@@ -128,6 +136,7 @@ struct Listing {
   int64_t constants = 0, constantBytes = 0;
   std::string compilerVersion;       // artifact
   std::vector<ListedTarget> targets; // artifact
+  std::vector<ListedPart> parts;     // artifact
 };
 
 struct Report {
@@ -142,6 +151,9 @@ struct Report {
   std::vector<CheckEntry> checks;
   std::optional<std::vector<DecisionEntry>> decisions; // explain
   std::optional<Listing> listing;                      // inspect
+  /// compile: what kernels, libraryCalls, totals and prologueKernels are for
+  /// each target, the first included.
+  std::vector<Report> targets;
 };
 
 /// The JSON text, ending in a newline. Numbers that JSON lacks (infinities,

@@ -225,8 +225,8 @@ Json toJson(const ListedTarget &target) {
           {"launches", target.launches},
           {"library_calls", target.libraryCalls},
           {"prologue_steps", target.prologueSteps},
-          {"arena_bytes", target.arenaBytes},
-          {"workspace_bytes", target.workspaceBytes},
+          {"arena_bytes", orNull(target.arenaBytes)},
+          {"workspace_bytes", orNull(target.workspaceBytes)},
           {"code_bytes", target.codeBytes},
           {"cubin_bytes", target.cubinBytes},
           {"needs",
@@ -236,6 +236,12 @@ Json toJson(const ListedTarget &target) {
             {"compute_capability", orNull(target.computeCapability)},
             {"sms", orNull(target.sms)},
             {"libraries", target.libraries}}}};
+}
+
+Json toJson(const ListedPart &part) {
+  return {{"what", part.what},         {"file", orNull(part.file)},
+          {"offset", part.offset},     {"bytes", part.bytes},
+          {"checksum", part.checksum}, {"state", part.state}};
 }
 
 template <typename T> Json listOf(const std::vector<T> &items) {
@@ -254,10 +260,21 @@ Json toJson(const Listing &listing) {
           {"constants",
            {{"count", listing.constants}, {"bytes", listing.constantBytes}}},
           {"compiler_version", orNull(listing.compilerVersion)},
-          {"targets", listOf(listing.targets)}};
+          {"targets", listOf(listing.targets)},
+          {"sections", listOf(listing.parts)}};
 }
 
 } // namespace
+
+/// What a report has for each of several targets.
+static Json targetJson(const Report &report) {
+  return {{"target", orNull(report.target)},
+          {"kernels", toJson(report.kernels)},
+          {"library_calls", listOf(report.libraryCalls)},
+          {"host_steps", Json::array()},
+          {"totals", toJson(report.totals)},
+          {"prologue_kernels", toJson(report.prologueKernels)}};
+}
 
 std::string toJson(const Report &report) {
   Json json = {{"report", 1},
@@ -278,7 +295,10 @@ std::string toJson(const Report &report) {
                {"compile_cpu_seconds", toJson(report.compileCpuSeconds)},
                {"run_seconds", runSeconds(report.runSeconds)},
                {"checks", listOf(report.checks)},
-               {"prologue_kernels", toJson(report.prologueKernels)}};
+               {"prologue_kernels", toJson(report.prologueKernels)},
+               {"targets", Json::array()}};
+  for (const Report &target : report.targets)
+    json["targets"].push_back(targetJson(target));
   if (report.decisions)
     json["decisions"] = listOf(*report.decisions);
   if (report.listing)
@@ -293,7 +313,7 @@ std::string outputsJson(const std::vector<TensorInfo> &infos,
   for (size_t i = 0; i < infos.size(); ++i)
     list.push_back({{"name", infos[i].name},
                     {"type", std::string(name(infos[i].type))},
-                    {"shape", infos[i].shape},
+                    {"shape", infos[i].extents()},
                     {"file", files[i]}});
   return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,6 @@
 // lockstitch run: compiles when needed, executes, and looks at the outputs.
 #include "runtime/program/artifact.h"
+#include "runtime/program/bind.h"
 #include "runtime/session/session.h"
 #include "tools/lockstitch/check.h"
 #include "tools/lockstitch/counters_text.h"
@@ -48,10 +49,18 @@ Result<Runnable> compileModel(const RunVerb &options, Report &report) {
                   *parseDeviceKind(chosen->device), chosen->target};
 }
 
+/// As far as the sizes are known before the program is bound.
+bool fits(const Shape &shape, const std::vector<int64_t> &given) {
+  bool good = shape.size() == given.size();
+  for (size_t i = 0; good && i < shape.size(); ++i)
+    good = !shape[i].isConstant() || shape[i].value() == given[i];
+  return good;
+}
+
 std::string describeInputs(const Program &program) {
   std::vector<std::string> texts;
   for (const TensorInfo &input : program.inputs)
-    texts.push_back(describe(input));
+    texts.push_back(describe(input, program.symbols));
   return texts.empty() ? "none" : join(texts);
 }
 
@@ -88,10 +97,11 @@ Status refuseCompilerOptions(const RunVerb &options, const Program &program) {
       return Error::refused(
           "--shape " + name, "there is no input '" + name + "'",
           "the artifact's inputs: " + describeInputs(program));
-    if (input->shape != shape)
+    if (!fits(input->shape, shape))
       return Error::refused(
           "--shape " + name,
-          "'" + file + "' was compiled for " + describe(*input),
+          "'" + file + "' was compiled for " +
+              describe(*input, program.symbols),
           "leave --shape out, or compile the model for another shape");
   }
   return {};
@@ -125,6 +135,38 @@ Status emitFromArtifact(const RunVerb &options, const TargetProgram &target) {
   return {};
 }
 
+/// A program with open sizes, for the shapes of the given inputs and of
+/// --shape.
+Result<Program> bindProgram(const Program &program, const RunVerb &options,
+                            const std::map<size_t, Array> &given) {
+  auto shapes = parseShapes(options.model.shapes);
+  if (!shapes.ok())
+    return shapes.error();
+  std::vector<std::vector<int64_t>> extents;
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const TensorInfo &input = program.inputs[i];
+    auto array = given.find(i);
+    auto shape = shapes->find(input.name);
+    if (array != given.end())
+      extents.push_back(array->second.shape);
+    else if (shape != shapes->end())
+      extents.push_back(shape->second);
+    else if (std::any_of(input.shape.begin(), input.shape.end(),
+                         [](const Dim &dim) { return !dim.isConstant(); }))
+      return Error::refused("input '" + input.name + "'",
+                            "its shape is open: " +
+                                describe(input, program.symbols),
+                            "give it with --input, or its shape with --shape " +
+                                input.name + "=N,N...");
+    else
+      extents.push_back(input.extents());
+  }
+  Result<SymbolValues> values = bindSymbols(program, extents);
+  if (!values.ok())
+    return values.error();
+  return instantiate(program, *values);
+}
+
 Result<Runnable> loadArtifact(const RunVerb &options, Report &report) {
   logInfo("reading " + options.model.model);
   auto program = readArtifact(options.model.model);
@@ -135,10 +177,17 @@ Result<Runnable> loadArtifact(const RunVerb &options, Report &report) {
     return status.error();
   std::vector<InputDeclaration> declared;
   for (const TensorInfo &input : (*program)->inputs)
-    declared.push_back({input.name, input.type, describe(input)});
+    declared.push_back(
+        {input.name, input.type, describe(input, (*program)->symbols)});
   auto given = readGivenInputs(declared, options.model);
   if (!given.ok())
     return given.error();
+  if (hasOpenSizes(**program)) {
+    Result<Program> bound = bindProgram(**program, options, *given);
+    if (!bound.ok())
+      return bound.error();
+    program = std::make_shared<const Program>(std::move(*bound));
+  }
   auto inputs = completeInputs((*program)->inputs, std::move(*given),
                                options.random, options.model.model);
   if (!inputs.ok())

@@ -15,6 +15,11 @@ namespace {
 using KernelFunction = void (*)(void *const *args, int64_t rowBegin,
                                 int64_t rowEnd, void *scratch);
 
+constexpr const char *kScratchMemory =
+    "the scratch memory of kernels and library calls";
+
+int64_t roundUpScratch(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// What device, modules and queues share.
 struct HostState {
   DeviceOptions options;
@@ -47,7 +52,7 @@ public:
   std::unique_ptr<SharedObject> object; // null if there are no kernels
   std::vector<KernelFunction> functions;
   LibrarySteps library;
-  int64_t kernelScratchBytes = 0; // per thread
+  int64_t kernelScratchBytes = 0; // per thread, where known
 };
 
 class HostQueue final : public Queue {
@@ -55,16 +60,21 @@ public:
   HostQueue(std::shared_ptr<const HostModule> module, Memory scratch)
       : module(std::move(module)), scratch(std::move(scratch)) {}
 
-  Status launch(const Step &step, std::span<std::byte *const> args,
+  Status launch(const Step &step, const KernelCode &kernel,
+                std::span<std::byte *const> args,
                 StepStatistics &statistics) override {
-    const KernelCode &kernel = module->target->kernels[step.kernel];
+    int64_t perThread = std::max(module->kernelScratchBytes,
+                                 roundUpScratch(kernel.scratchBytes.value()));
+    // Only where that is an open size.
+    if (Status status = reserve(perThread * module->state->pool.threads());
+        !status.ok())
+      return status;
     KernelFunction function = module->functions[step.kernel];
     auto *pointers = reinterpret_cast<void *const *>(args.data());
     module->state->pool.parallelFor(
-        kernel.rows, kernel.rowsPerTask,
+        kernel.rows.value(), kernel.rowsPerTask,
         [&](int64_t begin, int64_t end, int slot) {
-          function(pointers, begin, end,
-                   scratch.address() + slot * module->kernelScratchBytes);
+          function(pointers, begin, end, scratch.address() + slot * perThread);
         });
     return {};
   }
@@ -95,6 +105,18 @@ public:
   Status synchronise() override { return {}; }
 
 private:
+  Status reserve(int64_t bytes) {
+    if (scratch.bytes() >= bytes)
+      return {};
+    scratch = {};
+    Result<Memory> memory =
+        module->state->budget->allocate(bytes, kScratchMemory);
+    if (!memory.ok())
+      return memory.error();
+    scratch = std::move(*memory);
+    return {};
+  }
+
   std::shared_ptr<const HostModule> module;
   Memory scratch; // kernels: one piece per slot of the pool; a library call:
                   // all of it
@@ -108,8 +130,7 @@ Result<std::unique_ptr<Queue>> HostModule::createQueue(Stream stream) const {
   int threads = state->pool.threads();
   int64_t bytes =
       std::max(kernelScratchBytes * threads, library.scratchBytes(threads));
-  Result<Memory> scratch = state->budget->allocate(
-      bytes, "the scratch memory of kernels and library calls");
+  Result<Memory> scratch = state->budget->allocate(bytes, kScratchMemory);
   if (!scratch.ok())
     return scratch.error();
   return std::unique_ptr<Queue>(
@@ -183,9 +204,10 @@ public:
                                "the shared object has no kernel '" +
                                    kernel.symbol + "'");
       module->functions.push_back(function);
-      int64_t scratch = (kernel.scratchBytes + 63) / 64 * 64;
-      module->kernelScratchBytes =
-          std::max(module->kernelScratchBytes, scratch);
+      if (kernel.scratchBytes.isConstant())
+        module->kernelScratchBytes =
+            std::max(module->kernelScratchBytes,
+                     roundUpScratch(kernel.scratchBytes.value()));
     }
     if (Status status = module->library.prepare(target); !status.ok())
       return status.error();

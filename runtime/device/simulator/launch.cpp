@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/device/simulator/interpreter.h"
 #include "runtime/device/simulator/module.h"
+#include "runtime/program/thread_start.h"
 
 #include <algorithm>
 #include <chrono>
@@ -361,7 +362,10 @@ void Launcher::runAll() {
     workers.push_back(newWorker());
   std::vector<std::thread> pool;
   for (unsigned i = 1; i < NumWorkers; ++i)
-    pool.emplace_back([&, i] { work(*workers[i], nullptr); });
+    pool.emplace_back([&, i] {
+      enterThread();
+      work(*workers[i], nullptr);
+    });
   work(*workers[0], nullptr);
   for (std::thread &t : pool)
     t.join();

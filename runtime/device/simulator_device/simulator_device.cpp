@@ -71,9 +71,9 @@ public:
       : module(std::move(module)), state(*this->module->state),
         scratch(std::move(scratch)) {}
 
-  Status launch(const Step &step, std::span<std::byte *const> args,
+  Status launch(const Step &step, const KernelCode &kernel,
+                std::span<std::byte *const> args,
                 StepStatistics &statistics) override {
-    const KernelCode &kernel = module->target->kernels[step.kernel];
     std::vector<simulator::Argument> arguments;
     for (size_t i = 0; i < args.size(); ++i) {
       const KernelArgument &argument = kernel.arguments[i];
@@ -81,16 +81,16 @@ public:
       range.name = i < step.argNames.size() ? step.argNames[i]
                                             : "argument " + std::to_string(i);
       range.address = simulated(args[i]);
-      range.bytes = argument.elements * byteSize(argument.type);
+      range.bytes = argument.elements.value() * byteSize(argument.type);
       range.readOnly = !argument.isOutput;
       arguments.push_back(simulator::Argument::buffer(std::move(range)));
     }
     simulator::LaunchConfig config;
     for (int i = 0; i < 3; ++i) {
-      config.grid[i] = static_cast<uint32_t>(kernel.grid[i]);
+      config.grid[i] = static_cast<uint32_t>(kernel.grid[i].value());
       config.block[i] = static_cast<uint32_t>(kernel.block[i]);
     }
-    config.sharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
+    config.sharedBytes = static_cast<uint32_t>(kernel.sharedBytes.value());
     config.seed = state.options.seed;
     config.threads = state.pool.threads();
     simulator::LaunchResult result =
@@ -115,8 +115,9 @@ public:
     {
       std::lock_guard lock(state.mutex);
       for (size_t i = 0; i < args.size(); ++i) {
-        host.push_back(hostPointer(args[i], step.args[i].bytes));
-        if (!host.back() && step.args[i].bytes)
+        int64_t bytes = operandBytes(step.library, i);
+        host.push_back(hostPointer(args[i], bytes));
+        if (!host.back() && bytes)
           return outside("library call " + step.name);
       }
     }
@@ -126,7 +127,7 @@ public:
       return status;
     std::lock_guard lock(state.mutex);
     state.memory.markInitialised(simulated(args.back()),
-                                 step.args.back().bytes);
+                                 operandBytes(step.library, args.size() - 1));
     return {};
   }
 

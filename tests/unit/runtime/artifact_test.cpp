@@ -200,10 +200,10 @@ TEST_F(ArtifactTest, SomeOtherFile) {
 TEST_F(ArtifactTest, NewerVersion) {
   ASSERT_TRUE(writeArtifact(everything(), path).ok());
   std::string bytes = bytesOf(path);
-  bytes[8] = 2;
+  bytes[8] = kFormatVersion + 1;
   put(bytes);
-  EXPECT_EQ(readAll(), "the artifact has format version 2; this lockstitch "
-                       "reads versions up to 1 (use a newer lockstitch, or "
+  EXPECT_EQ(readAll(), "the artifact has format version 3; this lockstitch "
+                       "reads versions up to 2 (use a newer lockstitch, or "
                        "compile the model again with this one)");
 }
 

@@ -191,7 +191,7 @@ TEST(Session, CopiesOutputsThatAreInputsConstantsOrArena) {
   int64_t bytes = 4 * 64;
   std::vector<int64_t> shape{4, 16};
   for (const char *name : {"x_again", "bias_again", "sum", "y_again"})
-    program.outputs.push_back({name, ElementType::F32, shape});
+    program.outputs.push_back({name, ElementType::F32, {4, 16}});
   program.targets[0].outputs = {output(0, bytes), input(0, bytes),
                                 constant(0, bytes), arena(0, bytes),
                                 output(0, bytes)};

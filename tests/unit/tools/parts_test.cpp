@@ -44,7 +44,7 @@ TensorInfo info(ElementType type, std::vector<int64_t> shape) {
   TensorInfo made;
   made.name = "x";
   made.type = type;
-  made.shape = std::move(shape);
+  made.shape.assign(shape.begin(), shape.end());
   return made;
 }
 

@@ -28,9 +28,9 @@ std::vector<Bytes> makeBuffers(const StageProgram &program, uint32_t seed) {
   std::vector<Bytes> buffers;
   for (const StageArgument &argument : program.arguments) {
     size_t size = byteSize(argument.type);
-    Bytes bytes(argument.elements * size, std::byte{0xa5});
+    Bytes bytes(argument.elements.value() * size, std::byte{0xa5});
     if (!argument.isOutput)
-      for (int64_t i = 0; i < argument.elements; ++i) {
+      for (int64_t i = 0; i < argument.elements.value(); ++i) {
         evaluation::Slot value;
         if (isFloat(argument.type))
           value.real = normal(random);
@@ -100,9 +100,9 @@ void runOnHost(const StageProgram &program, KernelSchedule schedule,
     args.push_back(memory.back()->data);
   }
   GuardedBuffer scratch(Bytes(object->scratchBytes), 64);
-  int64_t middle = program.rows / 3;
+  int64_t middle = program.rows.value() / 3;
   kernel(args.data(), 0, middle, scratch.data);
-  kernel(args.data(), middle, program.rows, scratch.data);
+  kernel(args.data(), middle, program.rows.value(), scratch.data);
   for (size_t i = 0; i < buffers.size(); ++i)
     std::memcpy(buffers[i].data(), memory[i]->data, buffers[i].size());
   dlclose(handle);
@@ -118,7 +118,7 @@ void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual,
       continue;
     size_t size = byteSize(argument.type);
     int reported = 0;
-    for (int64_t at = 0; at < argument.elements && reported < 5; ++at) {
+    for (int64_t at = 0; at < argument.elements.value() && reported < 5; ++at) {
       const std::byte *x = actual[i].data() + at * size,
                       *y = expected[i].data() + at * size;
       if (!std::memcmp(x, y, size))

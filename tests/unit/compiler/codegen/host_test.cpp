@@ -104,7 +104,7 @@ std::vector<Bytes> edgeCases(const StageProgram &program) {
       }
     }
     // All pairs of the two inputs.
-    for (int64_t at = 0; at < argument.elements; ++at) {
+    for (int64_t at = 0; at < argument.elements.value(); ++at) {
       size_t which = i == 0 ? at % slots.size() : at / slots.size();
       if (which < slots.size())
         evaluation::store(argument.type, slots[which],

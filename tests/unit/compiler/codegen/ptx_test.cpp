@@ -22,7 +22,7 @@ KernelSchedule gpuSchedule(const StageProgram &program, unsigned width,
   schedule.threadsPerRow = threads;
   schedule.rowsPerBlock = rows;
   schedule.unrollColumns = unroll;
-  schedule.gridX = (program.rows + rows - 1) / rows;
+  schedule.gridX = (program.rows.value() + rows - 1) / rows;
   placeTiles(program, /*isGpu=*/true, schedule);
   return schedule;
 }

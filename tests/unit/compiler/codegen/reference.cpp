@@ -20,7 +20,7 @@ public:
   }
 
   void run() {
-    for (int64_t r = 0; r < program.rows; ++r) {
+    for (int64_t r = 0; r < program.rows.value(); ++r) {
       dims[kRowDim] = r;
       for (const Stage &stage : program.stages) {
         std::vector<std::vector<Slot>> accumulators;
@@ -92,7 +92,7 @@ private:
   std::byte *place(const StageOp &op) {
     int64_t offset = evaluate(op.index, dims, runtimes);
     const StageArgument &argument = program.arguments[op.argument];
-    if (offset < 0 || offset >= argument.elements) {
+    if (offset < 0 || offset >= argument.elements.value()) {
       ADD_FAILURE() << program.name << ": offset " << offset << " of argument "
                     << op.argument;
       offset = 0;

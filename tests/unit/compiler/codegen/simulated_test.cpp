@@ -110,8 +110,7 @@ TEST_P(Simulated, SampleKernelsAreRightAndClean) {
       schedule.threadsPerRow = threads;
       schedule.rowsPerBlock = threads > 32 ? 1 : 1 + turn % 4;
       schedule.unrollColumns = unroll;
-      schedule.gridX =
-          (program.rows + schedule.rowsPerBlock - 1) / schedule.rowsPerBlock;
+      schedule.gridX = ceilDiv(program.rows, schedule.rowsPerBlock).value();
       schedule.wideIndex = turn % 5 == 0;
       placeTiles(program, /*isGpu=*/true, schedule);
       int64_t steps = longestStage(program) / (schedule.vectorWidth * threads);
@@ -137,7 +136,7 @@ KernelSchedule onePerThread(const StageProgram &program, unsigned width) {
   schedule.vectorWidth = width;
   schedule.threadsPerRow = 256;
   schedule.unrollColumns = false;
-  schedule.gridX = program.rows;
+  schedule.gridX = program.rows.value();
   placeTiles(program, /*isGpu=*/true, schedule);
   return schedule;
 }

@@ -106,7 +106,7 @@ void everySyncIsNeeded(const StageProgram &program, unsigned threads,
   schedule.vectorWidth = 4;
   schedule.threadsPerRow = threads;
   schedule.unrollColumns = unroll;
-  schedule.gridX = program.rows;
+  schedule.gridX = program.rows.value();
   placeTiles(program, /*isGpu=*/true, schedule);
   std::vector<SyncPoint> syncs = placeSyncs(program, schedule);
   SCOPED_TRACE(syncsToString(program, schedule, syncs));

@@ -49,14 +49,14 @@ std::vector<std::vector<float>> run(std::shared_ptr<const Program> program,
   EXPECT_TRUE(context.ok());
   std::vector<TensorView> views;
   for (size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({inputs[i].type.element, program->inputs[i].shape,
+    views.push_back({inputs[i].type.element, program->inputs[i].extents(),
                      inputs[i].bytes.data()});
   std::vector<std::vector<float>> outputs;
   std::vector<MutableTensorView> results;
   outputs.reserve(program->outputs.size());
   for (const TensorInfo &info : program->outputs) {
     outputs.emplace_back(info.elements(), NAN);
-    results.push_back({info.type, info.shape, outputs.back().data()});
+    results.push_back({info.type, info.extents(), outputs.back().data()});
   }
   // Twice: a run must not depend on what the one before left behind.
   for (int i = 0; i < 2; ++i) {
@@ -106,10 +106,9 @@ void check(uint32_t first, uint32_t last, DeviceKind device,
       Explorer explorer;
       bool libraryCalls;
     };
-    for (Way way : {Way{Explorer::FusionStitching, true},
-                    Way{Explorer::Xla, true},
-                    Way{Explorer::None, true},
-                    Way{Explorer::FusionStitching, false}}) {
+    for (Way way :
+         {Way{Explorer::FusionStitching, true}, Way{Explorer::Xla, true},
+          Way{Explorer::None, true}, Way{Explorer::FusionStitching, false}}) {
       CompileOptions options;
       options.targets = {target};
       options.explorer = way.explorer;

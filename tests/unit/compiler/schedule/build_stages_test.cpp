@@ -153,7 +153,7 @@ TEST(BuildStages, AScanStoresAsItGoesAlsoMirrored) {
   computeStorageRoots(maker.graph);
   StageProgram program = built(maker.graph);
   ASSERT_EQ(program.stages.size(), 1u);
-  EXPECT_EQ(program.rows * program.stages[0].columns, 4);
+  EXPECT_EQ(program.rows * program.stages[0].columns, Dim(4));
   ASSERT_EQ(program.stages[0].body.ops.size(), 1u);
   const StageOp &op = program.stages[0].body.ops[0];
   ASSERT_TRUE(op.loop && op.loop->isScan());
