@@ -16,6 +16,9 @@
 
 namespace lockstitch {
 
+/// Of a program: expanding equalities is not made for more.
+inline constexpr int kMostSymbols = 256;
+
 /// Beside Program::symbols.
 using SymbolValues = std::vector<int64_t>;
 

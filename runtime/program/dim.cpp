@@ -185,6 +185,10 @@ Dim operator-(const Dim &a, const Dim &b) {
 Dim operator*(const Dim &a, const Dim &b) {
   if (a.isInvalid() || b.isInvalid())
     return invalid();
+  // Sizes come from files too; products of sums could fill the memory.
+  constexpr size_t kMostProducts = 1 << 12;
+  if (DimForm::termsOf(a).size() * DimForm::termsOf(b).size() > kMostProducts)
+    return invalid();
   DimForm product;
   product.add(a, DimForm::constantOf(b));
   Dim withoutConstant = b - DimForm::constantOf(b);

@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kWords = {"floordiv", "ceildiv",
                                                     "mod", "min", "max"};
 constexpr int kDeepest = 100;
+constexpr size_t kLongest = 4096; // bounds how deep atoms nest
 
 bool startsName(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
@@ -104,13 +105,18 @@ public:
       : text(text), symbols(symbols) {}
 
   Result<Dim> run() {
+    if (text.size() > kLongest)
+      return Error::refused(
+          "size '" + std::string(text.substr(0, 60)) + " ...'",
+          "it has more than " + std::to_string(kLongest) + " characters",
+          "write a shorter one");
     Dim dim = sum();
     skipSpace();
     if (problem.empty() && at != text.size())
       fail("expected an operator");
     if (problem.empty() && dim.isInvalid())
-      problem = "its numbers leave 64 bits, or it divides by a number that is "
-                "not positive";
+      problem = "its numbers leave 64 bits, it divides by a number that is not "
+                "positive, or it has too many terms";
     if (problem.empty())
       return dim;
     return Error::refused("size '" + std::string(text) + "'", problem,

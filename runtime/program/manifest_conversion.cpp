@@ -1,5 +1,7 @@
 #include "runtime/program/manifest_conversion.h"
 
+#include "runtime/program/bind.h"
+
 namespace lockstitch {
 namespace {
 
@@ -176,6 +178,12 @@ private:
   }
 
   void get(const manifest::Manifest &from, SymbolTable &to) {
+    if (from.symbols_size() > kMostSymbols ||
+        from.equalities_size() > kMostSymbols) {
+      problem = "it has more than " + std::to_string(kMostSymbols) +
+                " symbols or equalities";
+      return;
+    }
     for (const manifest::Symbol &entry : from.symbols()) {
       if (to.find(entry.name()) && problem.empty())
         problem = "symbol '" + entry.name() + "' is there twice";

@@ -101,6 +101,10 @@ private:
 
   bool tensors() {
     where = "program";
+    if (program.symbols.size() > size_t{kMostSymbols} ||
+        program.symbols.equalities().size() > size_t{kMostSymbols})
+      return fail("it has more than " + std::to_string(kMostSymbols) +
+                  " symbols or equalities");
     bool good = true;
     visitSizes(program, [&](const Dim &size) {
       good &= !size.isInvalid();

@@ -1,7 +1,10 @@
 // Files that lie although all their checksums hold.
 #include "tests/unit/runtime/artifact_fixture.h"
 
+#include "runtime/program/bind.h"
+#include "runtime/program/file_bytes.h"
 #include "runtime/program/manifest.pb.h"
+#include "runtime/program/validate.h"
 
 #include <cstring>
 #include <functional>
@@ -249,6 +252,173 @@ TEST_F(ForgedArtifactTest, SignedNonsenseNeverCrashes) {
     refused += !readAll().empty();
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST_F(ForgedArtifactTest, SignedNonsenseOfOpenSizesNeverCrashes) {
+  ASSERT_TRUE(writeArtifact(openProgram(), path).ok());
+  const std::string good = bytesOf(path);
+  uint64_t length = readNumber(good, 24);
+  const char letters[] = "n0123456789+-*() ,\"floordivmodmaxceil";
+  std::mt19937 random(2);
+  int refused = 0, bound = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = good;
+    for (int n = 1 + static_cast<int>(random() % 3); n > 0; --n)
+      bytes[64 + random() % length] =
+          random() % 2 ? static_cast<char>(random())
+                       : letters[random() % (sizeof letters - 1)];
+    sign(bytes);
+    put(bytes);
+    auto program = readArtifact(path);
+    refused += !program.ok();
+    if (!program.ok())
+      continue;
+    std::vector<std::vector<int64_t>> shapes = {{8, 16}};
+    auto values = bindSymbols(**program, shapes);
+    if (!values.ok())
+      continue;
+    auto made = instantiate(**program, *values);
+    bound += made.ok() && validate(*made).ok();
+  }
+  EXPECT_GT(refused, 500);
+  EXPECT_GT(bound, 100);
+}
+
+/// An artifact whose constant "w" refers to a file beside it.
+struct ForgedReferenceTest : ForgedArtifactTest {
+  ForgedReferenceTest() : weights(folder + "/weights.bin") {
+    std::ofstream(weights, std::ios::binary) << std::string(1000, 'w');
+    auto file = FileBytes::open(weights).file;
+    Program program;
+    program.constantInfos = {{"w", ElementType::F32, {100}}};
+    program.constants = {{file->bytes().subspan(300, 400), file, nullptr}};
+    EXPECT_TRUE(writeArtifact(program, path, WeightStorage::Refer).ok());
+  }
+  std::string weights;
+};
+
+TEST_F(ForgedReferenceTest, IsReadWhereItLies) {
+  EXPECT_EQ(readAll(), "");
+  EXPECT_LT(std::filesystem::file_size(path), 400u);
+  auto read = readArtifact(path);
+  ASSERT_TRUE(read.ok()) << text(read);
+  auto place = findInFiles((*read)->constants[0].bytes);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->offset, 300u);
+  EXPECT_EQ((*read)->constants[0].bytes.size(), 400u);
+  auto parts = listParts(path, true);
+  ASSERT_TRUE(parts.ok()) << text(parts);
+  ASSERT_EQ(parts->size(), 3u);
+  EXPECT_EQ(parts->back().what, "constant 'w'");
+  EXPECT_EQ(parts->back().file, "weights.bin");
+  EXPECT_EQ(parts->back().offset, 300u);
+  EXPECT_EQ(parts->back().bytes, 400u);
+  EXPECT_EQ(parts->back().verified, Verified::Good);
+}
+
+TEST_F(ForgedReferenceTest, SmallConstantsAndOwnMemoryAreEmbedded) {
+  auto file = FileBytes::open(weights).file;
+  Program program;
+  program.constantInfos = {{"small", ElementType::F32, {63}},
+                           {"own", ElementType::F32, {100}}};
+  program.constants = {{file->bytes().subspan(0, 252), file, nullptr},
+                       blobOf(std::vector<float>(100))};
+  ASSERT_TRUE(writeArtifact(program, path, WeightStorage::Refer).ok());
+  std::string referring = bytesOf(path);
+  ASSERT_TRUE(writeArtifact(program, path).ok());
+  EXPECT_EQ(referring, bytesOf(path));
+}
+
+TEST_F(ForgedReferenceTest, ReferencesThatLieAreRefused) {
+  const std::string good = bytesOf(path);
+  const Lie lies[] = {
+      {"no such file", [](auto &m) { m.mutable_constants(0)->set_file(2); },
+       "constant 'w' refers to a file that it does not name"},
+      {"a section too", [](auto &m) { m.mutable_constants(0)->set_section(1); },
+       "there is no section 1"},
+      {"behind the end",
+       [](auto &m) { m.mutable_constants(0)->set_file_offset(601); },
+       "constant 'w' lies outside of its file"},
+      {"far behind the end",
+       [](auto &m) { m.mutable_constants(0)->set_file_offset(~uint64_t{0}); },
+       "constant 'w' lies outside of its file"},
+      {"too large",
+       [](auto &m) {
+         m.mutable_constants(0)->mutable_info()->set_shape(0, 251);
+       },
+       "constant 'w' lies outside of its file"},
+      {"a negative shape",
+       [](auto &m) {
+         m.mutable_constants(0)->mutable_info()->set_shape(0, -1);
+       },
+       "constant 'w' lies outside of its file"},
+      {"an open shape",
+       [](auto &m) {
+         auto &symbol = *m.add_symbols();
+         symbol.set_name("n");
+         symbol.set_maximum(100);
+         symbol.set_divisor(1);
+         m.mutable_constants(0)->mutable_info()->add_open_shape("n");
+       },
+       "constant 'w' has an open shape"},
+      {"another size of the file",
+       [](auto &m) { m.mutable_weight_files(0)->set_bytes(1001); },
+       "is truncated: it has 1000 bytes of 1001"},
+      {"another checksum",
+       [](auto &m) { m.mutable_constants(0)->set_file_checksum(1); },
+       "the checksum of constant 'w' does not hold"},
+      {"no path", [](auto &m) { m.mutable_weight_files(0)->set_path(""); },
+       "the file with the weights cannot be read"},
+  };
+  for (const Lie &lie : lies) {
+    put(withManifest(good, lie.change));
+    EXPECT_THAT(readAll(), HasSubstr(lie.message)) << lie.name;
+  }
+}
+
+TEST_F(ForgedArtifactTest, OpenSizesThatLieAreRefused) {
+  ASSERT_TRUE(writeArtifact(openProgram(), path).ok());
+  const std::string good = bytesOf(path);
+  const Lie lies[] = {
+      {"an expression that is none",
+       [](auto &m) { m.mutable_targets(0)->set_open_arena_bytes("n +"); },
+       "size 'n +': expected a number, a name or '('"},
+      {"an unknown symbol",
+       [](auto &m) { m.mutable_targets(0)->set_open_arena_bytes("q"); },
+       "there is no symbol 'q'"},
+      {"a symbol twice", [](auto &m) { *m.add_symbols() = m.symbols(0); },
+       "symbol 'n' is there twice"},
+      {"a divisor of zero",
+       [](auto &m) { m.mutable_symbols(0)->set_divisor(0); },
+       "symbol 'n' has an impossible divisor"},
+      {"too many symbols",
+       [](auto &m) {
+         for (int i = 0; i < 300; ++i)
+           m.add_symbols()->set_name(std::to_string(i));
+       },
+       "more than 256 symbols"},
+      {"an equality of nothing",
+       [](auto &m) { m.add_equalities()->set_symbol(1); },
+       "an equality of a symbol that is not there"},
+      {"a contradiction",
+       [](auto &m) { m.add_equalities()->set_size("n + 1"); },
+       "symbol 'n': n cannot be n + 1"},
+      {"a part of a shape",
+       [](auto &m) {
+         m.mutable_inputs(0)->clear_open_shape();
+         m.mutable_inputs(0)->add_open_shape("n");
+       },
+       "a list of sizes that is not complete"},
+      {"a negative grid",
+       [](auto &m) {
+         m.mutable_targets(0)->mutable_kernels(0)->set_grid(0, -1);
+       },
+       "has an impossible launch shape"},
+  };
+  for (const Lie &lie : lies) {
+    put(withManifest(good, lie.change));
+    EXPECT_THAT(readAll(), HasSubstr(lie.message)) << lie.name;
+  }
 }
 
 } // namespace

@@ -119,6 +119,21 @@ TEST_F(DimTest, RefusesWhatIsNoExpression) {
   EXPECT_THAT(whyNot("9223372036854775808"), HasSubstr("more than 64 bits"));
   EXPECT_THAT(whyNot(std::string(200, '(')), HasSubstr("nested too deeply"));
   EXPECT_THAT(whyNot("n floordiv 0"), HasSubstr("not positive"));
+  std::string chain = "n";
+  while (chain.size() <= 4096)
+    chain += " floordiv m";
+  EXPECT_THAT(whyNot(chain), HasSubstr("more than 4096 characters"));
+  EXPECT_FALSE(dim(chain.substr(0, chain.size() - 300 / 11 * 11)).isInvalid());
+  SymbolTable many;
+  std::string sum = "x0";
+  for (int i = 0; i < 40; ++i) {
+    many.getOrCreate("x" + std::to_string(i));
+    sum += " + x" + std::to_string(i);
+  }
+  Result<Dim> product =
+      parseDim("(" + sum + ")*(" + sum + ")*(" + sum + ")*(" + sum + ")", many);
+  ASSERT_FALSE(product.ok());
+  EXPECT_THAT(product.error().messages[0].reason, HasSubstr("too many terms"));
   EXPECT_THAT(whyNot("9223372036854775807 * 2"), HasSubstr("leave 64 bits"));
 }
 

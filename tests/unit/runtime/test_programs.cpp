@@ -69,6 +69,52 @@ Program addAndDouble(int64_t rows) {
   return program;
 }
 
+Program openProgram() {
+  Program program;
+  program.model = "open";
+  uint32_t id = program.symbols.getOrCreate("n");
+  program.symbols[id].minimum = 1;
+  program.symbols[id].maximum = 1024;
+  program.symbols[id].divisor = 4;
+  Dim n = Dim::symbol(id), elements = n * 16, bytes = n * 64;
+  program.inputs = {{"x", ElementType::F32, {n, 16}}};
+  program.outputs = {{"y", ElementType::F32, {n, 16}}};
+  TargetProgram target;
+  target.target = "host";
+  target.code = kernelsObject();
+  KernelCode add, twice;
+  add.symbol = "add_rows";
+  add.arguments = {{ElementType::F32, elements, false},
+                   {ElementType::F32, elements, false},
+                   {ElementType::F32, elements, true}};
+  add.rows = n;
+  add.scratchBytes = n * 16; // 64 at least
+  twice.symbol = "twice";
+  twice.arguments = {{ElementType::F32, elements, false},
+                     {ElementType::F32, elements, true}};
+  twice.rows = n;
+  target.kernels = {add, twice};
+  Dim second = alignUp(bytes, 256); // of the arena
+  Step sum, copy, doubled;
+  sum.name = "sum";
+  sum.kernel = 0;
+  sum.args = {{BufferRef::Space::Input, 0, 0, bytes},
+              {BufferRef::Space::Input, 0, 0, bytes},
+              {BufferRef::Space::Arena, 0, 0, bytes}};
+  copy.name = "copy";
+  copy.kind = Step::Kind::Copy;
+  copy.args = {{BufferRef::Space::Arena, 0, 0, bytes},
+               {BufferRef::Space::Arena, 0, second, bytes}};
+  doubled.name = "double";
+  doubled.kernel = 1;
+  doubled.args = {{BufferRef::Space::Arena, 0, second, bytes},
+                  {BufferRef::Space::Output, 0, 0, bytes}};
+  target.steps = {sum, copy, doubled};
+  target.arenaBytes = second * 2;
+  program.targets = {target};
+  return program;
+}
+
 std::string text(const Error &error) {
   std::string all;
   for (const ErrorMessage &message : error.messages) {

@@ -29,6 +29,10 @@ BufferRef workspace(int64_t bytes);
 /// constant 0.
 Program addAndDouble(int64_t rows);
 
+/// x f32[n x 16] -> y = 4 * x, over the arena, with a scratch row that grows
+/// with n (the kernel needs 64 bytes of it); n in [1, 1024], a multiple of 4.
+Program openProgram();
+
 /// All messages of an error, "where: reason (way out)" joined by newlines; ""
 /// for success.
 std::string text(const Error &error);
