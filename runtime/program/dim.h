@@ -33,9 +33,9 @@ class SymbolTable;
 /// An immutable size: a number, or an expression over the symbols of a
 /// SymbolTable.
 ///
-/// Arithmetic whose numbers leave 64 bits, and a division by a number that is
-/// not positive, give an *invalid* Dim, which every operation passes on and
-/// evaluate() refuses.
+/// Arithmetic whose numbers leave 64 bits, a division by a number that is not
+/// positive, and a product of more than 4096 terms give an *invalid* Dim, which
+/// every operation passes on and evaluate() refuses.
 class Dim {
 public:
   Dim(int64_t value = 0) : constant(value) {}
@@ -138,7 +138,8 @@ int64_t knownDivisor(const Dim &dim, const SymbolTable &symbols);
 std::string toString(const Dim &dim, const SymbolTable *symbols = nullptr);
 /// The reverse of toString: +, -, *, floordiv, ceildiv, mod, min(), max(),
 /// parentheses. Errors (refused, where: the text): not an expression, nested
-/// deeper than 100, a name that the table lacks, a number of more than 64 bits.
+/// deeper than 100, longer than 4096 characters, a name that the table lacks, a
+/// number of more than 64 bits, an invalid result.
 Result<Dim> parseDim(std::string_view text, const SymbolTable &symbols);
 
 /// A dimension that a model leaves open: its name in the model, what is known
