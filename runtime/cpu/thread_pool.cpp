@@ -6,6 +6,7 @@
 #include "runtime/program/thread_start.h"
 
 #include <algorithm>
+#include <atomic>
 #include <sched.h>
 #include <thread>
 
@@ -14,6 +15,30 @@
 #include <tbb/task_arena.h>
 
 namespace lockstitch {
+namespace {
+
+// The thread sanitizer does not see how TBB's library, which is not built with
+// it, orders threads. This says it: what the caller did before is before every
+// piece, and every piece before what the caller does next.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSTITCH_TELL_SANITIZER 1
+#endif
+#endif
+#ifdef LOCKSTITCH_TELL_SANITIZER
+std::atomic<int> handedOut, handedBack;
+void handOut() { handedOut.fetch_add(1, std::memory_order_release); }
+void takeOver() { handedOut.load(std::memory_order_acquire); }
+void handBack() { handedBack.fetch_add(1, std::memory_order_release); }
+void takeBack() { handedBack.load(std::memory_order_acquire); }
+#else
+void handOut() {}
+void takeOver() {}
+void handBack() {}
+void takeBack() {}
+#endif
+
+} // namespace
 
 struct ThreadPool::Arena {
   // TBB makes as many workers as the machine has cores, whatever an arena asks
@@ -52,16 +77,20 @@ void ThreadPool::parallelFor(
       [&](int64_t piece) { // items * piece / pieces without overflow
         return items / pieces * piece + std::min(piece, items % pieces);
       };
+  handOut();
   arena->arena.execute([&] {
     tbb::parallel_for(
         int64_t{0}, pieces,
         [&](int64_t piece) {
+          takeOver();
           enterThread();
           body(boundary(piece), boundary(piece + 1),
                tbb::this_task_arena::current_thread_index());
+          handBack();
         },
         tbb::simple_partitioner());
   });
+  takeBack();
 }
 
 int availableCores() {
