@@ -61,6 +61,7 @@ BodyEmitter::AccessPlan BodyEmitter::planAccess(const StageOp &op) {
   plan.varies = varies(op.index);
   plan.access =
       plan.varies ? classify(op.index) : Access{AccessKind::Uniform, 0, true};
+  plan.access.aligned &= isAligned(program, op.argument, width);
   for (const IndexConstraint &guard : op.guards) {
     IndexConstraint known{withUniformRuntimes(guard.expr), guard.lo, guard.hi};
     if (varies(guard.expr) && !isGuardUniform(program, known, columns, width))

@@ -488,7 +488,7 @@ OwningOpRef<ModuleOp> lowerToGpu(MLIRContext *context,
     function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
                         v.b.getUnitAttr());
     function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
-                        v.b.getI64IntegerAttr(16));
+                        v.b.getI64IntegerAttr(argument.alignment));
     function.setArgAttr(index,
                         argument.isOutput
                             ? LLVM::LLVMDialect::getWriteOnlyAttrName()

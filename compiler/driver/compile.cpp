@@ -11,6 +11,7 @@
 #include "compiler/driver/cpu_timer.h"
 #include "compiler/driver/kernel_set.h"
 #include "compiler/driver/program_builder.h"
+#include "compiler/graph/loop.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"
 #include "compiler/schedule/kernel_cost.h"
@@ -119,8 +120,8 @@ private:
     std::vector<PlannedLaunch> launches;
     {
       CpuTimer timer(compilation.seconds.schedule);
-      if (Status status =
-              scheduleAll(plan, target.scheduleTarget(), kernels, launches);
+      if (Status status = scheduleAll(
+              graph, plan.steps, target.scheduleTarget(), kernels, launches);
           !status.ok())
         return status;
     }
@@ -135,23 +136,9 @@ private:
       return status;
     std::vector<bool> seen(kernels.kernels().size(), false);
     size_t launch = 0;
-    for (const PlanStep &step : plan.steps) {
-      if (step.kind != PlanStep::Kind::Kernel)
-        continue;
-      uint32_t kernel = launches[launch++].kernel;
-      if (step.prologue)
-        continue;
-      KernelReport entry = target.kernelReports()[kernel];
-      if (seen[kernel])
-        entry.compileCpuMilliseconds = 0;
-      seen[kernel] = true;
-      report.kernels.push_back(std::move(entry));
-    }
-    for (const Decision &decision : plan.decisions)
-      report.decisions.push_back({nodeOf(graph, decision.a),
-                                  nodeOf(graph, decision.b), decision.merged,
-                                  decision.byProfit, decision.reason,
-                                  decision.figures});
+    reportLaunches(plan.steps, launches, launch, target.kernelReports(), seen,
+                   report);
+    reportDecisions(graph, plan.steps, plan.decisions, report);
     compilation.targets.push_back(std::move(report));
     if (Status status = builder.addTarget(plan, launches, std::move(program));
         !status.ok())
@@ -161,10 +148,47 @@ private:
     return {};
   }
 
-  Status scheduleAll(Plan &plan, const ScheduleTarget &target,
-                     KernelSet &kernels, std::vector<PlannedLaunch> &launches) {
+  /// Launches of the steps and of the bodies of their loops, in order.
+  static void reportLaunches(const std::vector<PlanStep> &steps,
+                             const std::vector<PlannedLaunch> &launches,
+                             size_t &launch,
+                             const std::vector<KernelReport> &known,
+                             std::vector<bool> &seen, TargetReport &report) {
+    for (const PlanStep &step : steps) {
+      reportLaunches(step.body, launches, launch, known, seen, report);
+      if (step.kind != PlanStep::Kind::Kernel)
+        continue;
+      uint32_t kernel = launches[launch++].kernel;
+      if (step.prologue)
+        continue;
+      KernelReport entry = known[kernel];
+      if (seen[kernel])
+        entry.compileCpuMilliseconds = 0;
+      seen[kernel] = true;
+      report.kernels.push_back(std::move(entry));
+    }
+  }
+
+  static void reportDecisions(const PrimitiveGraph &graph,
+                              const std::vector<PlanStep> &steps,
+                              const std::vector<Decision> &decisions,
+                              TargetReport &report) {
+    for (const Decision &decision : decisions)
+      report.decisions.push_back({nodeOf(graph, decision.a),
+                                  nodeOf(graph, decision.b), decision.merged,
+                                  decision.byProfit, decision.reason,
+                                  decision.figures});
+    for (const PlanStep &step : steps)
+      if (step.kind == PlanStep::Kind::Loop)
+        reportDecisions(graph.primitives[step.members[0]].loop->body, step.body,
+                        step.bodyDecisions, report);
+  }
+
+  Status scheduleAll(const PrimitiveGraph &graph, std::vector<PlanStep> &steps,
+                     const ScheduleTarget &target, KernelSet &kernels,
+                     std::vector<PlannedLaunch> &launches) {
     // A step whose outputs are all empty has nothing to do.
-    std::erase_if(plan.steps, [&](const PlanStep &step) {
+    std::erase_if(steps, [&](const PlanStep &step) {
       return step.kind == PlanStep::Kind::Kernel &&
              std::all_of(step.outputs.begin(), step.outputs.end(),
                          [&](ValueId output) {
@@ -172,7 +196,13 @@ private:
                          });
     });
     ScheduleMemory memory(graph, target);
-    for (const PlanStep &step : plan.steps) {
+    for (PlanStep &step : steps) {
+      if (step.kind == PlanStep::Kind::Loop)
+        if (Status status =
+                scheduleAll(graph.primitives[step.members[0]].loop->body,
+                            step.body, target, kernels, launches);
+            !status.ok())
+          return status;
       if (step.kind != PlanStep::Kind::Kernel)
         continue;
       KernelSpec spec;
@@ -244,9 +274,9 @@ private:
                                const ScheduleTarget &scheduleTarget) {
     const cost::Device &device = deviceOf(scheduleTarget);
     size_t launch = 0;
-    for (Step &step : target.steps) {
+    forEachStep(target.steps, [&](Step &step, int64_t) {
       if (step.kind != Step::Kind::Launch)
-        continue;
+        return;
       KernelReport &entry = report.kernels[launch++];
       step.compileCpuMilliseconds = entry.compileCpuMilliseconds;
       const DistinctKernel &kernel = kernels.kernels()[step.kernel];
@@ -263,7 +293,7 @@ private:
       entry.chosen = describe(kernel.chosen);
       for (const ScheduleCandidate &other : kernel.runnersUp)
         entry.runnersUp.push_back(describe(other));
-    }
+    });
   }
 
   static ScheduleReport describe(const ScheduleCandidate &candidate) {

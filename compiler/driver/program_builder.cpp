@@ -1,13 +1,7 @@
-// Buffers. A tensor's bytes lie where its storage root's lie; a root is
-//   an input or a constant    used in place, never copied
-//   made by the prologue      a computed constant, kept for the life of the program
-//   an output of the model    written straight into the caller's buffer (the first output that names it; others are copied)
-//   anything else             a piece of the arena, from the step that writes it to the last that reads it
+// The borders of a program: its inputs, outputs and constants. What lies between them is in level_builder.cpp.
 #include "compiler/driver/program_builder.h"
 
-#include "compiler/planner/library_epilogue.h"
-#include "compiler/planner/traffic.h"
-#include "runtime/program/arena_plan.h"
+#include "compiler/driver/level_builder.h"
 
 #include <algorithm>
 
@@ -31,20 +25,21 @@ ProgramBuilder::ProgramBuilder(const PrimitiveGraph &graph) : graph(graph) {
       [](const Origin &origin) { return !origin.isConstantNode; });
 }
 
-std::string ProgramBuilder::nameOf(ValueId value) const {
-  const Value &entry = graph.values[value];
-  if (!entry.name.empty())
-    return entry.name;
-  return entry.producer == kNone ? "" : graph.primitives[entry.producer].name;
-}
-
-BufferRef ProgramBuilder::constant(ValueId root) {
+BufferRef ProgramBuilder::constant(const PrimitiveGraph &graph, ValueId root) {
   const Value &value = graph.values[root];
+  bool hasBytes =
+      value.kind == Value::Kind::Constant && value.constant.bytes != 0;
+  std::pair<const void *, size_t> key =
+      hasBytes ? std::pair<const void *, size_t>{value.constant.data,
+                                                 value.constant.bytes}
+               : std::pair<const void *, size_t>{&graph, root};
   auto [at, isNew] = constants.try_emplace(
-      root, static_cast<uint32_t>(program.constants.size()));
+      key, static_cast<uint32_t>(program.constants.size()));
   if (isNew) {
     TensorInfo info;
-    info.name = nameOf(root);
+    info.name = value.name.empty() && value.producer != kNone
+                    ? graph.primitives[value.producer].name
+                    : value.name;
     info.type = value.type.element;
     info.shape = value.type.shape;
     program.constantInfos.push_back(std::move(info));
@@ -58,134 +53,35 @@ BufferRef ProgramBuilder::constant(ValueId root) {
   return {BufferRef::Space::Constant, at->second, 0, value.type.bytes()};
 }
 
-std::vector<std::string>
-ProgramBuilder::nodesOf(const std::vector<PrimitiveId> &members) const {
-  std::vector<OriginId> origins;
-  for (PrimitiveId member : members)
-    origins.insert(origins.end(), graph.primitives[member].origins.begin(),
-                   graph.primitives[member].origins.end());
-  std::sort(origins.begin(), origins.end());
-  origins.erase(std::unique(origins.begin(), origins.end()), origins.end());
-  std::vector<std::string> nodes;
-  for (OriginId origin : origins)
-    if (!graph.origins[origin].isConstantNode)
-      nodes.push_back(graph.origins[origin].node);
-  return nodes;
-}
-
 Status ProgramBuilder::addTarget(const Plan &plan,
                                  const std::vector<PlannedLaunch> &launches,
                                  TargetProgram target) {
-  std::unordered_map<ValueId, BufferRef> place; // by storage root
+  size_t cursor = 0;
+  LevelBuilder level(*this, graph, plan.steps, launches, cursor, 0);
   for (uint32_t i = 0; i < graph.inputs.size(); ++i)
-    place[graph.inputs[i]] = {BufferRef::Space::Input, i, 0,
-                              graph.type(graph.inputs[i]).bytes()};
-
-  // What is made where.
-  std::unordered_map<ValueId, int64_t> firstStep, lastStep;
-  int64_t count = 0;
-  for (const PlanStep &step : plan.steps) {
-    if (step.prologue) {
-      for (ValueId output : step.outputs)
-        place[output] = constant(output);
-      continue;
-    }
-    for (ValueId output : step.outputs)
-      firstStep[output] = lastStep[output] = count;
-    ++count;
-  }
+    level.setPlace(graph.inputs[i], {BufferRef::Space::Input, i, 0,
+                                     graph.type(graph.inputs[i]).bytes()});
+  std::set<ValueId> placed;
   for (uint32_t i = 0; i < graph.outputs.size(); ++i) {
     ValueId root = storageRoot(graph, graph.outputs[i]);
-    if (firstStep.count(root) && !place.count(root))
-      place[root] = {BufferRef::Space::Output, i, 0, graph.type(root).bytes()};
+    if (level.liesInSlots(root))
+      level.keep(root);
+    else if (level.isMadeHere(root) && placed.insert(root).second)
+      level.setPlace(
+          root, {BufferRef::Space::Output, i, 0, graph.type(root).bytes()});
   }
+  if (Status status = level.measure(); !status.ok())
+    return status;
+  target.arenaBytes = level.arenaBytes();
+  level.emit(0, target.steps, target.prologue);
 
-  // Arguments of every step, as roots.
-  std::vector<std::vector<ValueId>> arguments(plan.steps.size());
-  std::vector<LibraryCall> calls(plan.steps.size());
-  size_t launch = 0;
-  count = 0;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlanStep &step = plan.steps[i];
-    if (step.kind == PlanStep::Kind::Kernel) {
-      arguments[i] = launches[launch++].arguments;
-    } else {
-      auto built = buildLibraryStep(graph, step.members, step.outputs[0]);
-      if (auto *refusal = std::get_if<Refusal>(&built))
-        return Error::internal("library call", refusal->reason);
-      auto &library = std::get<LibraryStep>(built);
-      arguments[i] = std::move(library.operands);
-      arguments[i].push_back(library.result);
-      calls[i] = std::move(library.call);
-    }
-    if (step.prologue)
-      continue;
-    for (ValueId root : arguments[i])
-      if (auto last = lastStep.find(root); last != lastStep.end())
-        last->second = std::max(last->second, count);
-    ++count;
+  // Outputs that are inputs, constants, results of a loop that lie in its slots, or the same as an earlier output are copied
+  // by the runtime.
+  for (uint32_t i = 0; i < graph.outputs.size(); ++i) {
+    target.outputs.push_back(
+        level.buffer(storageRoot(graph, graph.outputs[i])));
+    target.outputs.back().bytes = graph.type(graph.outputs[i]).bytes();
   }
-
-  // The arena, in the order in which values are made.
-  std::vector<LiveInterval> intervals;
-  std::vector<ValueId> inArena;
-  for (const PlanStep &step : plan.steps)
-    for (ValueId output : step.outputs)
-      if (!place.count(output)) {
-        intervals.push_back(
-            {firstStep[output], lastStep[output], graph.type(output).bytes()});
-        inArena.push_back(output);
-      }
-  Result<ArenaPlan> arena = planArena(intervals);
-  if (!arena.ok())
-    return arena.error();
-  for (size_t i = 0; i < inArena.size(); ++i)
-    place[inArena[i]] = {BufferRef::Space::Arena, 0, arena->offsets[i],
-                         intervals[i].bytes};
-  target.arenaBytes = arena->totalBytes;
-
-  auto buffer = [&](ValueId root) -> BufferRef {
-    if (auto known = place.find(root); known != place.end())
-      return known->second;
-    return constant(root);
-  };
-
-  launch = 0;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlanStep &planned = plan.steps[i];
-    Step step;
-    step.nodes = nodesOf(planned.members);
-    step.name = graph.primitives[planned.members.back()].name;
-    if (planned.kind == PlanStep::Kind::Kernel) {
-      const PlannedLaunch &entry = launches[launch++];
-      step.kind = Step::Kind::Launch;
-      step.kernel = entry.kernel;
-      step.schemes = entry.schemes;
-      for (PrimitiveId member : planned.members) {
-        const Primitive &primitive = graph.primitives[member];
-        step.lineNodes.push_back(
-            primitive.origins.empty()
-                ? ""
-                : graph.origins[primitive.origins[0]].node);
-      }
-    } else {
-      step.kind = Step::Kind::Library;
-      step.library = std::move(calls[i]);
-    }
-    for (ValueId root : arguments[i]) {
-      step.args.push_back(buffer(root));
-      step.argNames.push_back(nameOf(root));
-    }
-    Traffic traffic = trafficOf(graph, planned.members, planned.outputs);
-    step.bytesRead = traffic.read;
-    step.bytesWritten = traffic.written;
-    (planned.prologue ? target.prologue : target.steps)
-        .push_back(std::move(step));
-  }
-
-  // Outputs that are inputs, constants, or the same as an earlier output are copied by the runtime.
-  for (uint32_t i = 0; i < graph.outputs.size(); ++i)
-    target.outputs.push_back(buffer(storageRoot(graph, graph.outputs[i])));
   target.floorKernels = floorKernels(graph, plan);
   program.targets.push_back(std::move(target));
   return {};

@@ -6,7 +6,7 @@
 #include "runtime/program/program.h"
 #include "runtime/program/status.h"
 
-#include <unordered_map>
+#include <map>
 
 namespace lockstitch {
 
@@ -22,7 +22,8 @@ class ProgramBuilder {
 public:
   explicit ProgramBuilder(const PrimitiveGraph &graph);
 
-  /// Adds the steps of one target. `launches` stands beside the kernel steps of `plan`, in order.
+  /// Adds the steps of one target. `launches` stands beside the kernel steps of `plan`, in order; those of a loop's body at
+  /// the place of the loop.
   Status addTarget(const Plan &plan, const std::vector<PlannedLaunch> &launches,
                    TargetProgram target);
   std::shared_ptr<const Program> finish() {
@@ -32,14 +33,14 @@ public:
   Program program;
 
 private:
-  BufferRef constant(ValueId root);
-  std::string nameOf(ValueId value) const;
-  std::vector<std::string>
-  nodesOf(const std::vector<PrimitiveId> &members) const;
+  friend class LevelBuilder;
+  /// The place of a constant of `graph`, or of a value that the prologue computes.
+  BufferRef constant(const PrimitiveGraph &graph, ValueId root);
 
   const PrimitiveGraph &graph;
-  std::unordered_map<ValueId, uint32_t>
-      constants; // storage root -> index in program.constants
+  /// Index in program.constants, by the bytes of a constant: a body shares those of the graph around it; else by the graph
+  /// and the value.
+  std::map<std::pair<const void *, size_t>, uint32_t> constants;
 };
 
 } // namespace lockstitch

@@ -7,11 +7,13 @@
 #include "compiler/graph/evaluate.h"
 
 #include "compiler/graph/evaluate_library.h"
+#include "compiler/graph/evaluate_loop.h"
 #include "compiler/graph/evaluate_program.h"
 #include "compiler/graph/evaluate_scatter.h"
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 namespace lockstitch {
 namespace {
@@ -142,6 +144,10 @@ evaluatePrimitive(const Primitive &primitive, const TensorType &resultType,
   case Primitive::Kind::Sort:
     status = evaluateSort(primitive, resultType, operands, result);
     break;
+  case Primitive::Kind::Loop:
+  case Primitive::Kind::Project:
+    return Error::internal(primitive.name,
+                           "a loop is evaluated with its graph only");
   }
   if (!status.ok())
     return status.error();
@@ -150,9 +156,20 @@ evaluatePrimitive(const Primitive &primitive, const TensorType &resultType,
 
 Result<std::vector<HostTensor>>
 evaluateGraph(const PrimitiveGraph &graph, std::span<const HostTensor> inputs) {
+  std::vector<OperandView> views;
+  for (const HostTensor &input : inputs)
+    views.push_back({input.type, input.bytes});
+  return evaluation::evaluateViews(graph, views);
+}
+
+Result<std::vector<HostTensor>>
+evaluation::evaluateViews(const PrimitiveGraph &graph,
+                          std::span<const OperandView> inputs) {
   std::vector<std::vector<std::byte>> results(graph.values.size());
   std::vector<std::span<const std::byte>> bytes(graph.values.size());
   std::vector<uint32_t> usesLeft(graph.values.size(), 0);
+  std::unordered_map<ValueId, std::vector<HostTensor>>
+      loopResults; // by the loop's token
   for (const Primitive &primitive : graph.primitives)
     for (ValueId operand : primitive.operands)
       ++usesLeft[operand];
@@ -179,15 +196,27 @@ evaluateGraph(const PrimitiveGraph &graph, std::span<const HostTensor> inputs) {
     std::vector<OperandView> operands;
     for (ValueId operand : primitive.operands)
       operands.push_back({graph.type(operand), bytes[operand]});
-    auto result =
-        evaluatePrimitive(primitive, graph.type(primitive.result), operands);
-    if (!result.ok())
-      return result.error();
-    results[primitive.result] = std::move(*result);
+    if (primitive.kind == Primitive::Kind::Project) {
+      results[primitive.result] =
+          loopResults.at(primitive.operands[0])[primitive.projection].bytes;
+    } else if (primitive.kind == Primitive::Kind::Loop) {
+      auto made = evaluateLoop(*primitive.loop, operands);
+      if (!made.ok())
+        return made.error();
+      loopResults[primitive.result] = std::move(*made);
+    } else {
+      auto result =
+          evaluatePrimitive(primitive, graph.type(primitive.result), operands);
+      if (!result.ok())
+        return result.error();
+      results[primitive.result] = std::move(*result);
+    }
     bytes[primitive.result] = results[primitive.result];
     for (ValueId operand : primitive.operands)
-      if (!--usesLeft[operand])
+      if (!--usesLeft[operand]) {
         results[operand] = {};
+        loopResults.erase(operand);
+      }
   }
   std::vector<HostTensor> outputs;
   for (ValueId output : graph.outputs)

@@ -1,5 +1,7 @@
 #include "compiler/graph/primitive_graph.h"
 
+#include "compiler/graph/loop.h"
+
 #include <algorithm>
 
 namespace lockstitch {
@@ -130,19 +132,6 @@ ValueId storageRoot(const PrimitiveGraph &graph, ValueId value) {
     value = primitive.operands[0];
   }
   return value;
-}
-
-void computeStorageRoots(PrimitiveGraph &graph) {
-  std::vector<ValueId> roots(graph.values.size());
-  for (ValueId value = 0; value < roots.size(); ++value) {
-    roots[value] = value;
-    if (graph.values[value].kind != Value::Kind::Result)
-      continue;
-    const Primitive &primitive = graph.primitives[graph.values[value].producer];
-    if (isReshape(graph, primitive))
-      roots[value] = roots[primitive.operands[0]]; // operands come first
-  }
-  graph.storageRoots = std::move(roots);
 }
 
 std::optional<StridedView> asStridedView(const PrimitiveGraph &graph,
@@ -288,6 +277,8 @@ std::optional<std::string> verifySpace(const PrimitiveGraph &graph,
              toString(result);
     break;
   case Primitive::Kind::Library:
+  case Primitive::Kind::Loop:
+  case Primitive::Kind::Project:
     break;
   }
   return std::nullopt;
@@ -376,6 +367,12 @@ std::optional<std::string> PrimitiveGraph::verify() const {
         return wrong("uses a later value");
     if (primitive.kind == Primitive::Kind::Library)
       continue;
+    if (primitive.kind == Primitive::Kind::Loop ||
+        primitive.kind == Primitive::Kind::Project) {
+      if (auto problem = verifyLoop(*this, primitive))
+        return wrong(*problem);
+      continue;
+    }
     if (auto problem = verifySpace(*this, primitive))
       return wrong(*problem);
     const TensorType &result = type(primitive.result);
@@ -404,6 +401,8 @@ std::optional<std::string> PrimitiveGraph::verify() const {
         return wrong(*problem);
       break;
     case Primitive::Kind::Library:
+    case Primitive::Kind::Loop:
+    case Primitive::Kind::Project:
       break;
     }
   }

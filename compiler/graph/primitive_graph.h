@@ -19,6 +19,8 @@ namespace lockstitch {
 using ValueId = uint32_t;
 using PrimitiveId = uint32_t;
 inline constexpr uint32_t kNone = UINT32_MAX;
+/// Alignment in bytes of every tensor that is not part of another.
+inline constexpr int64_t kTensorAlignment = 64;
 
 /// Element type and shape of a tensor. Layout is row-major.
 struct TensorType {
@@ -81,6 +83,8 @@ struct Reducer {
                         ElementType resultType);
 };
 
+struct Loop; // compiler/graph/loop.h
+
 /// One operation of the model on whole tensors.
 struct Primitive {
   /// Pull: each element is computed from elements of the operands (elementwise, view, gather, pad, concat).
@@ -91,7 +95,17 @@ struct Primitive {
   /// (scatter); operand 0, which the body does not read, is what the result is before. Updates that fall outside of the
   /// result, or that a constraint of `target` excludes, do nothing.
   /// Sort: the stable order of keys along one dimension, as positions (i64). A NaN is larger than every number.
-  enum class Kind : uint8_t { Pull, Reduce, Library, Scan, Push, Sort };
+  /// Loop: a body graph, executed trip after trip; yields a token.  Project: one result of a loop, whose token it reads.
+  enum class Kind : uint8_t {
+    Pull,
+    Reduce,
+    Library,
+    Scan,
+    Push,
+    Sort,
+    Loop,
+    Project
+  };
 
   Kind kind = Kind::Pull;
   std::string name; // "ORIGIN/k", unique
@@ -108,10 +122,12 @@ struct Primitive {
   ScalarProgram body;
   Reducer
       reducer; // Reduce, Scan; Push: one accumulator, an element of the result
-  LibraryCall call;        // Library
-  unsigned along = 0;      // Scan, Sort: a dimension of `domain`
-  bool descending = false; // Sort
-  IndexMap target;         // Push: domain -> coordinates in the result
+  LibraryCall call;                 // Library
+  unsigned along = 0;               // Scan, Sort: a dimension of `domain`
+  bool descending = false;          // Sort
+  IndexMap target;                  // Push: domain -> coordinates in the result
+  std::shared_ptr<const Loop> loop; // Loop: immutable, copied to be changed
+  uint32_t projection = 0;          // Project: which result of the loop
 
   unsigned resultRank() const { return domain.size() - reducedDims; }
   bool operator==(const Primitive &) const = default;
@@ -134,6 +150,8 @@ public:
   SymbolTable symbols;
   /// Storage root of every value (see storageRoot), once computeStorageRoots() has run; empty before.
   std::vector<ValueId> storageRoots;
+  /// Alignment in bytes of every storage root's first element, computed with the roots (see alignmentOf).
+  std::vector<uint8_t> alignments;
 
   ValueId addInput(std::string name, TensorType type);
   ValueId addConstant(std::string name, TensorType type, ConstantData data);
@@ -158,8 +176,10 @@ bool isReshape(const PrimitiveGraph &graph, const Primitive &primitive);
 
 /// A value's bytes lie where its storage root's bytes lie: reshapes have no storage of their own.
 ValueId storageRoot(const PrimitiveGraph &graph, ValueId value);
-/// Remembers all roots; call it when the graph is final.
+/// Remembers all roots, and their alignments, of the graph and of the bodies of its loops; call it when the graph is final.
 void computeStorageRoots(PrimitiveGraph &graph);
+/// Alignment in bytes of a value's first element: kTensorAlignment, or less where it is a slice of a loop.
+int64_t alignmentOf(const PrimitiveGraph &graph, ValueId value);
 
 /// If it only moves elements of its one operand by an affine map (transpose, slice, expand): the view of the operand that it
 /// is, with strides over the result's dimensions.

@@ -2,6 +2,7 @@
 // prints it, shows what it looks like.
 #include "compiler/graph/primitive_graph.h"
 
+#include "compiler/graph/loop.h"
 #include "runtime/program/float16.h"
 
 #include <algorithm>
@@ -48,8 +49,10 @@ public:
     }
   }
 
-  bool run() {
+  bool run(bool isBody = false) {
     while (next()) {
+      if (isBody && word("end"))
+        return true;
       if (word("graph")) {
         if (!quoted(graph.name))
           return fail("expected a name in quotes");
@@ -65,10 +68,35 @@ public:
         return false;
       }
     }
-    return true;
+    return !isBody || fail("expected end");
   }
 
 private:
+  /// For the body of a loop: the lines that follow.
+  Parser(const Parser &outer, PrimitiveGraph &body)
+      : graph(body), error(outer.error), lines(outer.lines),
+        lineNumber(outer.lineNumber) {}
+
+  bool directions(std::vector<bool> &reversed) {
+    skip();
+    for (; at < line.size() && (line[at] == '+' || line[at] == '-'); ++at)
+      reversed.push_back(line[at] == '-');
+    return !reversed.empty();
+  }
+
+  bool loopHead(Loop &loop) {
+    int64_t trips, carried;
+    if (!word("trips") || !number(trips) || !word("carried") ||
+        !number(carried) || carried < 0)
+      return fail("expected trips N carried N");
+    loop.trips = trips;
+    loop.carried = static_cast<uint32_t>(carried);
+    if ((word("slices") && !directions(loop.slices)) ||
+        (word("collected") && !directions(loop.collected)))
+      return fail("expected a + or - for each slice");
+    return true;
+  }
+
   bool definition() {
     int64_t id;
     if (!reference(id) || !word("="))
@@ -104,7 +132,7 @@ private:
     Primitive primitive;
     if (!kind(primitive.kind))
       return fail("expected input, constant, pull, reduce, library, scan, "
-                  "push or sort");
+                  "push, sort, loop or project");
     if (!quoted(primitive.name) || !tensorType(type) || !word("("))
       return fail("expected \"name\" type (operands)");
     while (!word(")")) {
@@ -113,6 +141,18 @@ private:
         return fail("expected an earlier value");
       primitive.operands.push_back(static_cast<ValueId>(operand));
       word(",");
+    }
+    std::shared_ptr<Loop> loop;
+    if (primitive.kind == Primitive::Kind::Loop) {
+      loop = std::make_shared<Loop>();
+      if (!loopHead(*loop))
+        return false;
+    }
+    if (primitive.kind == Primitive::Kind::Project) {
+      int64_t result;
+      if (!word("result") || !number(result) || result < 0)
+        return fail("expected result N");
+      primitive.projection = static_cast<uint32_t>(result);
     }
     if (word("over") && !shape(primitive.domain))
       return fail("expected a shape");
@@ -141,7 +181,13 @@ private:
     if (primitive.kind == Primitive::Kind::Library) {
       if (!word(":") || !libraryCall(primitive.call))
         return fail("expected ': matmul ...' or ': conv ...'");
-    } else {
+    } else if (loop) {
+      Parser body(*this, loop->body);
+      if (!body.run(true))
+        return false;
+      lineNumber = body.lineNumber;
+      primitive.loop = std::move(loop);
+    } else if (primitive.kind != Primitive::Kind::Project) {
       if (!program(primitive.body))
         return false;
       bool folds = primitive.kind == Primitive::Kind::Reduce ||
@@ -157,7 +203,7 @@ private:
   bool kind(Primitive::Kind &kind) {
     using Kind = Primitive::Kind;
     for (Kind candidate : {Kind::Pull, Kind::Reduce, Kind::Library, Kind::Scan,
-                           Kind::Push, Kind::Sort})
+                           Kind::Push, Kind::Sort, Kind::Loop, Kind::Project})
       if (word(toString(candidate))) {
         kind = candidate;
         return true;

@@ -16,9 +16,15 @@
 //   %6 = push "Scatter/0" f32[9] (%0, %1) over 4 to (d0)[s0] -> (s0) from "Scatter"    body and reducer as for a reduce
 //   %7 = sort "TopK/0" i64[2x2] (%2) over 2x3 along 1 descending from "TopK"          body
 //   %4 = library "MatMul#0/0" f32[2x4] (%0, %3) from "MatMul#0" : matmul f32 batch() m 2 n 4 k 3 a(0; 3,1) b(..) result(..)
+//   %5 = loop "Loop#0/0" bool[0] (%0, %4, %1) trips 3 carried 1 slices + collected - from "Loop#0"
+//     graph "body"                                a slice from the first (+) or the last (-) on
+//     ...
+//     end
+//   %6 = project "Loop#0/1" f32[3x4] (%5) result 1 from "Loop#0"
 //   output "y" %3
 #include "compiler/graph/primitive_graph.h"
 
+#include "compiler/graph/loop.h"
 #include "runtime/program/float16.h"
 
 #include <cstdlib>
@@ -128,6 +134,13 @@ std::string constantText(ElementType type, const ScalarConstant &constant) {
   return buffer;
 }
 
+std::string signs(const std::vector<bool> &reversed) {
+  std::string text;
+  for (bool isReversed : reversed)
+    text += isReversed ? '-' : '+';
+  return text;
+}
+
 } // namespace
 
 std::string_view toString(Primitive::Kind kind) {
@@ -144,22 +157,28 @@ std::string_view toString(Primitive::Kind kind) {
     return "push";
   case Primitive::Kind::Sort:
     return "sort";
+  case Primitive::Kind::Loop:
+    return "loop";
+  case Primitive::Kind::Project:
+    return "project";
   }
   return "";
 }
 
-std::string toString(const PrimitiveGraph &graph) {
-  std::ostringstream out;
-  out << "graph " << quote(graph.name) << "\n";
+namespace {
+
+void print(std::ostringstream &out, const PrimitiveGraph &graph,
+           const std::string &indent) {
+  out << indent << "graph " << quote(graph.name) << "\n";
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     const Value &value = graph.values[id];
     if (value.kind == Value::Kind::Input) {
-      out << "%" << id << " = input " << quote(value.name) << " "
+      out << indent << "%" << id << " = input " << quote(value.name) << " "
           << toString(value.type) << "\n";
       continue;
     }
     if (value.kind == Value::Kind::Constant) {
-      out << "%" << id << " = constant " << quote(value.name) << " "
+      out << indent << "%" << id << " = constant " << quote(value.name) << " "
           << toString(value.type);
       int64_t count = value.type.elements();
       if (count <= kSmallConstant &&
@@ -176,12 +195,25 @@ std::string toString(const PrimitiveGraph &graph) {
       continue;
     }
     const Primitive &primitive = graph.primitives[value.producer];
-    out << "%" << id << " = " << toString(primitive.kind) << " "
+    out << indent << "%" << id << " = " << toString(primitive.kind) << " "
         << quote(primitive.name) << " " << toString(value.type) << " (";
     for (size_t i = 0; i < primitive.operands.size(); ++i)
       out << (i ? ", %" : "%") << primitive.operands[i];
     out << ")";
-    if (primitive.kind != Primitive::Kind::Library) {
+    bool hasBody = primitive.kind != Primitive::Kind::Library &&
+                   primitive.kind != Primitive::Kind::Loop &&
+                   primitive.kind != Primitive::Kind::Project;
+    if (primitive.kind == Primitive::Kind::Loop) {
+      const Loop &loop = *primitive.loop;
+      out << " trips " << loop.trips.value() << " carried " << loop.carried;
+      if (!loop.slices.empty())
+        out << " slices " << signs(loop.slices);
+      if (!loop.collected.empty())
+        out << " collected " << signs(loop.collected);
+    }
+    if (primitive.kind == Primitive::Kind::Project)
+      out << " result " << primitive.projection;
+    if (hasBody) {
       out << " over " << toString(primitive.domain);
       if (primitive.kind == Primitive::Kind::Reduce)
         out << " folding " << primitive.reducedDims;
@@ -200,22 +232,42 @@ std::string toString(const PrimitiveGraph &graph) {
       out << " : " << callText(primitive.call) << "\n";
       continue;
     }
-    out << "\n" << toString(primitive.body, "  ");
+    if (!hasBody) {
+      out << "\n";
+      if (primitive.kind == Primitive::Kind::Loop) {
+        print(out, primitive.loop->body, indent + "  ");
+        out << indent << "  end\n";
+      }
+      continue;
+    }
+    out << "\n" << toString(primitive.body, indent + "  ");
     if (!primitive.reducer.types.empty()) {
-      out << "  init";
+      out << indent << "  init";
       for (size_t i = 0; i < primitive.reducer.types.size(); ++i)
         out << " " << name(primitive.reducer.types[i]) << " "
             << constantText(primitive.reducer.types[i],
                             primitive.reducer.init[i]);
-      out << "\n  update\n" << toString(primitive.reducer.update, "    ");
-      out << "  combine\n" << toString(primitive.reducer.combine, "    ");
-      out << "  finish\n" << toString(primitive.reducer.finish, "    ");
+      std::string inner = indent + "    ";
+      out << "\n"
+          << indent << "  update\n"
+          << toString(primitive.reducer.update, inner);
+      out << indent << "  combine\n"
+          << toString(primitive.reducer.combine, inner);
+      out << indent << "  finish\n"
+          << toString(primitive.reducer.finish, inner);
     }
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i)
-    out << "output "
+    out << indent << "output "
         << quote(i < graph.outputNames.size() ? graph.outputNames[i] : "")
         << " %" << graph.outputs[i] << "\n";
+}
+
+} // namespace
+
+std::string toString(const PrimitiveGraph &graph) {
+  std::ostringstream out;
+  print(out, graph, "");
   return out.str();
 }
 

@@ -1,8 +1,8 @@
 // The key of a kernel's structure, number by number:
 //
 //   for each member: its class, then per operand 2*position of the member that makes it, or 2*number + 1 of the tensor from outside
-//   (by storage root, numbered as they are met; a new one is followed by the class of its type)
-//   then the positions of the members whose results others need
+//   (by storage root, numbered as they are met; a new one is followed by the class of its type
+//   and its alignment), then the positions of the members whose results others need, with their alignments
 //
 // A member's class stands for its kind, space, body and types. Operands of a member that are views of other members' results
 // go through those members, so nothing of the graph beyond this enters into buildStages().
@@ -82,11 +82,14 @@ KernelVerdicts::keyOf(const std::vector<PrimitiveId> &members,
       if (met == outside.end()) {
         outside.push_back(root);
         key.push_back(classOf(graph.type(root)));
+        key.push_back(static_cast<uint32_t>(alignmentOf(graph, root)));
       }
     }
   }
-  for (ValueId output : outputs)
+  for (ValueId output : outputs) {
     key.push_back(position(graph.values[output].producer));
+    key.push_back(static_cast<uint32_t>(alignmentOf(graph, output)));
+  }
   return key;
 }
 

@@ -65,6 +65,13 @@ bool Merger::tryMerge(PrimitiveId a, PrimitiveId b) {
       to.kind == Primitive::Kind::Library)
     return decide(a, b, false,
                   {false, "a library call is no part of a kernel"});
+  // A kernel that goes through the trips itself, for a body without library calls whose rows do not depend on each other,
+  // would be decided here: then the loop is a primitive like any other.
+  if (stepKind(from) == PlanStep::Kind::Loop ||
+      stepKind(to) == PlanStep::Kind::Loop)
+    return decide(a, b, false,
+                  {false, "a loop is a step of its own; its body has kernels "
+                          "of its own, which are launched in every trip"});
   if (partition.isPrologue(a) != partition.isPrologue(b))
     return decide(a, b, false,
                   {true, "one depends on constants only and runs once"});
@@ -125,7 +132,7 @@ const KernelVerdict *Merger::verdictOf(GroupId group) {
   auto at = ofGroups.find(group);
   if (at != ofGroups.end() && at->second.version == partition.version(group))
     return &at->second.verdict;
-  if (graph.primitives[members[0]].kind == Primitive::Kind::Library)
+  if (stepKind(graph.primitives[members[0]]) != PlanStep::Kind::Kernel)
     return nullptr;
   std::vector<ValueId> outputs = partition.outputsOf(members);
   if (outputs.empty())
@@ -185,9 +192,7 @@ Result<Plan> Merger::collect() {
       continue;
     PlanStep step;
     step.members = members;
-    bool isLibrary =
-        graph.primitives[members[0]].kind == Primitive::Kind::Library;
-    step.kind = isLibrary ? PlanStep::Kind::Library : PlanStep::Kind::Kernel;
+    step.kind = stepKind(graph.primitives[members[0]]);
     step.prologue = partition.isPrologue(members[0]);
     plan.steps.push_back(std::move(step));
   }

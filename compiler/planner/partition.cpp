@@ -1,25 +1,22 @@
 #include "compiler/planner/partition.h"
 
+#include "compiler/graph/loop.h"
+
 #include <algorithm>
 
 namespace lockstitch {
 
 Partition::Partition(const PrimitiveGraph &graph)
-    : graph(graph), readers(graph.users()),
-      prologue(graph.primitives.size(), false), group(graph.primitives.size()),
-      groups(graph.primitives.size()), versions(graph.primitives.size(), 0),
-      rank(graph.primitives.size()), visited(graph.primitives.size(), 0) {
+    : graph(graph), readers(graph.users()), prologue(constantPrimitives(graph)),
+      group(graph.primitives.size()), groups(graph.primitives.size()),
+      versions(graph.primitives.size(), 0), rank(graph.primitives.size()),
+      visited(graph.primitives.size(), 0) {
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id) {
     group[id] = id;
     groups[id] = {id};
-    bool constant = true;
-    for (ValueId operand : graph.primitives[id].operands) {
-      const Value &value = graph.values[operand];
-      constant &=
-          value.kind == Value::Kind::Constant ||
-          (value.kind == Value::Kind::Result && prologue[value.producer]);
-    }
-    prologue[id] = constant;
+    // A loop and its results are one step.
+    if (graph.primitives[id].kind == Primitive::Kind::Project)
+      join(group[graph.values[graph.primitives[id].operands[0]].producer], id);
   }
 }
 

@@ -13,7 +13,7 @@ using GroupId = uint32_t;
 
 class Partition {
 public:
-  /// Every primitive of `graph` alone.
+  /// Every primitive of `graph` alone, but a loop with its results.
   explicit Partition(const PrimitiveGraph &graph);
 
   GroupId groupOf(PrimitiveId id) const { return group[id]; }

@@ -1,4 +1,6 @@
 #include "compiler/planner/plan.h"
+
+#include "compiler/graph/loop.h"
 #include "compiler/planner/library_epilogue.h"
 
 #include <algorithm>
@@ -8,10 +10,30 @@
 
 namespace lockstitch {
 
-int64_t Plan::numKernels() const {
-  return std::count_if(steps.begin(), steps.end(), [](const PlanStep &step) {
-    return step.kind == PlanStep::Kind::Kernel && !step.prologue;
-  });
+namespace {
+
+int64_t countKernels(const std::vector<PlanStep> &steps) {
+  int64_t count = 0;
+  for (const PlanStep &step : steps)
+    count += (step.kind == PlanStep::Kind::Kernel && !step.prologue) +
+             countKernels(step.body);
+  return count;
+}
+
+} // namespace
+
+int64_t Plan::numKernels() const { return countKernels(steps); }
+
+PlanStep::Kind stepKind(const Primitive &primitive) {
+  switch (primitive.kind) {
+  case Primitive::Kind::Library:
+    return PlanStep::Kind::Library;
+  case Primitive::Kind::Loop:
+  case Primitive::Kind::Project:
+    return PlanStep::Kind::Loop;
+  default:
+    return PlanStep::Kind::Kernel;
+  }
 }
 
 namespace {
@@ -111,24 +133,32 @@ bool orderSteps(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
   return true;
 }
 
-int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
+static int64_t floorOf(const PrimitiveGraph &graph,
+                       const std::vector<PlanStep> &steps) {
   std::vector<int64_t> depth(graph.values.size(), 0);
   std::vector<bool> hasWork;
   std::vector<bool> isPrologue(graph.primitives.size(), false),
       inEpilogue(graph.primitives.size(), false);
-  for (const PlanStep &step : plan.steps)
+  int64_t inBodies = 0;
+  for (const PlanStep &step : steps) {
     for (PrimitiveId member : step.members) {
       isPrologue[member] = isPrologue[member] || step.prologue;
       inEpilogue[member] = step.kind == PlanStep::Kind::Library;
     }
+    if (step.kind == PlanStep::Kind::Loop)
+      inBodies +=
+          floorOf(graph.primitives[step.members[0]].loop->body, step.body);
+  }
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id) {
     const Primitive &primitive = graph.primitives[id];
     int64_t at = 0;
     for (ValueId operand : primitive.operands)
       at = std::max(at, depth[operand]);
-    bool isLibrary = primitive.kind == Primitive::Kind::Library;
-    depth[primitive.result] = at + isLibrary;
-    if (isLibrary || isPrologue[id] || inEpilogue[id] ||
+    bool isCall = primitive.kind == Primitive::Kind::Library ||
+                  primitive.kind == Primitive::Kind::Loop;
+    depth[primitive.result] = at + isCall;
+    if (stepKind(primitive) != PlanStep::Kind::Kernel || isPrologue[id] ||
+        inEpilogue[id] ||
         storageRoot(graph, primitive.result) != primitive.result ||
         graph.type(primitive.result).elements() == 0)
       continue;
@@ -136,31 +166,47 @@ int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
       hasWork.resize(at + 1, false);
     hasWork[at] = true;
   }
-  return std::count(hasWork.begin(), hasWork.end(), true);
+  return std::count(hasWork.begin(), hasWork.end(), true) + inBodies;
 }
 
-std::string toString(const PrimitiveGraph &graph, const Plan &plan) {
-  std::ostringstream out;
-  for (const PlanStep &step : plan.steps) {
-    out << (step.kind == PlanStep::Kind::Kernel ? "kernel" : "library")
+int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan) {
+  return floorOf(graph, plan.steps);
+}
+
+static void print(std::ostringstream &out, const PrimitiveGraph &graph,
+                  const std::vector<PlanStep> &steps,
+                  const std::string &indent) {
+  static const char *const kinds[] = {"kernel", "library", "loop"};
+  for (const PlanStep &step : steps) {
+    out << indent << kinds[static_cast<int>(step.kind)]
         << (step.prologue ? " once" : "");
     for (PrimitiveId member : step.members)
       out << " \"" << graph.primitives[member].name << "\"";
     out << "\n";
+    if (step.kind != PlanStep::Kind::Loop)
+      continue;
+    print(out, graph.primitives[step.members[0]].loop->body, step.body,
+          indent + "  ");
+    out << indent << "end\n";
   }
+}
+
+std::string toString(const PrimitiveGraph &graph, const Plan &plan) {
+  std::ostringstream out;
+  print(out, graph, plan.steps, "");
   return out.str();
 }
 
-bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
-               std::string &error) {
+/// Reads the steps of one graph, up to the `end` of a body or the end of the text.
+static bool parseSteps(std::istringstream &lines, int &number, bool isBody,
+                       const PrimitiveGraph &graph,
+                       std::vector<PlanStep> &steps, std::string &error) {
   std::unordered_map<std::string, PrimitiveId> byName;
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
     byName[graph.primitives[id].name] = id;
   std::vector<int> lineOf(graph.primitives.size(), 0);
-  plan = {};
-  int number = 0;
-  std::istringstream lines{std::string(text)};
   std::string line;
+  bool hasEnded = false;
   auto fail = [&](const std::string &message) {
     error = "line " + std::to_string(number) + ": " + message;
     return false;
@@ -173,11 +219,14 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
     size_t end = line.find_first_of(" \t\r\"", at);
     std::string word =
         line.substr(at, end == std::string::npos ? end : end - at);
+    if (isBody && word == "end") {
+      hasEnded = true;
+      break;
+    }
     if (word == "schedule") {
-      if (plan.steps.empty() ||
-          plan.steps.back().kind != PlanStep::Kind::Kernel)
+      if (steps.empty() || steps.back().kind != PlanStep::Kind::Kernel)
         return fail("a schedule stands below its kernel");
-      PlanStep &above = plan.steps.back();
+      PlanStep &above = steps.back();
       if (above.pinLine)
         return fail("the kernel has a schedule already, in line " +
                     std::to_string(above.pinLine));
@@ -195,9 +244,11 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
       step.kind = PlanStep::Kind::Kernel;
     else if (word == "library")
       step.kind = PlanStep::Kind::Library;
+    else if (word == "loop")
+      step.kind = PlanStep::Kind::Loop;
     else
-      return fail("expected 'kernel', 'library' or 'schedule', got '" + word +
-                  "'");
+      return fail("expected 'kernel', 'library', 'loop' or 'schedule', got '" +
+                  word + "'");
     std::string rest = end == std::string::npos ? "" : line.substr(end);
     if (size_t once = rest.find("once");
         once != std::string::npos && rest.find('"') > once)
@@ -215,33 +266,64 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
         return fail("'" + name + "' is already in line " +
                     std::to_string(lineOf[found->second]));
       lineOf[found->second] = number;
-      bool isLibrary =
-          graph.primitives[found->second].kind == Primitive::Kind::Library;
-      bool shouldBe =
-          step.kind == PlanStep::Kind::Library && step.members.empty();
-      if (isLibrary != shouldBe)
-        return fail("'" + name + "' is " +
-                    (isLibrary ? "a library call" : "no library call"));
+      static const char *const kinds[] = {"no library call", "a library call",
+                                          "a loop"};
+      PlanStep::Kind kind = stepKind(graph.primitives[found->second]);
+      // Behind a library call, its epilogue.
+      PlanStep::Kind expected =
+          step.kind == PlanStep::Kind::Library && !step.members.empty()
+              ? PlanStep::Kind::Kernel
+              : step.kind;
+      if (kind != expected)
+        return fail("'" + name + "' is " + kinds[static_cast<int>(kind)]);
       step.members.push_back(found->second);
       open = rest.find('"', close + 1);
     }
     if (step.members.empty())
       return fail("names no primitive");
     std::sort(step.members.begin(), step.members.end());
-    plan.steps.push_back(std::move(step));
+    if (step.kind == PlanStep::Kind::Loop) {
+      PrimitiveId loop = step.members[0];
+      for (PrimitiveId member : step.members) {
+        const Primitive &primitive = graph.primitives[member];
+        if (member == loop
+                ? primitive.kind != Primitive::Kind::Loop
+                : primitive.kind != Primitive::Kind::Project ||
+                      graph.values[primitive.operands[0]].producer != loop)
+          return fail("a loop step is one loop and its own results");
+      }
+      if (!parseSteps(lines, number, true, graph.primitives[loop].loop->body,
+                      step.body, error))
+        return false;
+    }
+    steps.push_back(std::move(step));
   }
+  if (isBody && !hasEnded)
+    return fail("the body of a loop lacks its 'end'");
   for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
     if (!lineOf[id] && storageRoot(graph, graph.primitives[id].result) ==
                            graph.primitives[id].result) {
       error = "the plan lacks '" + graph.primitives[id].name + "'";
       return false;
     }
-  if (!orderSteps(graph, plan.steps)) {
+  // The results of a loop are made by its step.
+  for (PrimitiveId id = 0; id < graph.primitives.size(); ++id) {
+    const Primitive &primitive = graph.primitives[id];
+    if (primitive.kind != Primitive::Kind::Project)
+      continue;
+    PrimitiveId loop = graph.values[primitive.operands[0]].producer;
+    if (lineOf[id] != lineOf[loop]) {
+      error = "'" + primitive.name + "' is not in the line of its loop '" +
+              graph.primitives[loop].name + "'";
+      return false;
+    }
+  }
+  if (!orderSteps(graph, steps)) {
     error = "the plan has a cycle: two kernels each need a result of the other";
     return false;
   }
-  findOutputs(graph, plan.steps);
-  for (const PlanStep &step : plan.steps) {
+  findOutputs(graph, steps);
+  for (const PlanStep &step : steps) {
     if (step.kind != PlanStep::Kind::Library || step.members.size() == 1)
       continue;
     number = lineOf[step.members[0]];
@@ -253,6 +335,14 @@ bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
       return fail("the library call has no such epilogue: " + refusal->reason);
   }
   return true;
+}
+
+bool parsePlan(std::string_view text, const PrimitiveGraph &graph, Plan &plan,
+               std::string &error) {
+  plan = {};
+  int number = 0;
+  std::istringstream lines{std::string(text)};
+  return parseSteps(lines, number, false, graph, plan.steps, error);
 }
 
 } // namespace lockstitch

@@ -10,21 +10,6 @@
 
 namespace lockstitch {
 
-/// One step of the plan.
-struct PlanStep {
-  enum class Kind : uint8_t { Kernel, Library };
-  Kind kind = Kind::Kernel;
-  bool prologue = false; // depends on constants only: run once
-  /// In topological order. Library: the call, then its epilogue (library_epilogue.h).
-  std::vector<PrimitiveId> members;
-  std::vector<ValueId>
-      outputs; // storage roots that others read, in order; one for Library
-  /// Kernel of a plan given by a person: what its schedule must be, and the line that says so (0: none).
-  SchedulePin pin = {};
-  int pinLine = 0;
-  bool operator==(const PlanStep &) const = default;
-};
-
 /// Why two neighbours are, or are not, one kernel.
 struct Decision {
   PrimitiveId a = kNone, b = kNone; // a feeds b, or both read one value
@@ -34,13 +19,35 @@ struct Decision {
   /// What is known of it: what merging saves or would save, estimated times, the resource that is short. Refused: of the kernels
   /// that the two are in at the end.
   Figures figures = {};
+  bool operator==(const Decision &) const = default;
 };
+
+/// One step of the plan.
+struct PlanStep {
+  enum class Kind : uint8_t { Kernel, Library, Loop };
+  Kind kind = Kind::Kernel;
+  bool prologue = false; // depends on constants only: run once
+  /// In topological order. Library: the call, then its epilogue (library_epilogue.h). Loop: the loop, then its results.
+  std::vector<PrimitiveId> members;
+  std::vector<ValueId>
+      outputs; // storage roots that others read, in order; one for Library
+  /// Kernel of a plan given by a person: what its schedule must be, and the line that says so (0: none).
+  SchedulePin pin = {};
+  int pinLine = 0;
+  /// Loop: the plan of the body, in terms of its graph.
+  std::vector<PlanStep> body;
+  std::vector<Decision> bodyDecisions;
+  bool operator==(const PlanStep &) const = default;
+};
+
+/// The kind of step that a primitive is in: the calls and loops that stand alone are not part of kernels.
+PlanStep::Kind stepKind(const Primitive &primitive);
 
 struct Plan {
   std::vector<PlanStep> steps; // in an order that can be executed
   std::vector<Decision> decisions;
 
-  /// Kernels of the steps that run on every inference.
+  /// Kernels of the steps that run on every inference; those of a loop's body once.
   int64_t numKernels() const;
 };
 
@@ -60,7 +67,8 @@ bool orderSteps(const PrimitiveGraph &graph, std::vector<PlanStep> &steps);
 /// Fills the outputs of every kernel step: the storage roots made in it that another step or the caller reads.
 void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps);
 
-/// Number of depths of library calls (longest path) at which there is memory-intensive work that no epilogue took.
+/// Number of depths of library calls (longest path) at which there is memory-intensive work that no epilogue took. A loop
+/// counts as a library call, and adds the depths of its body.
 int64_t floorKernels(const PrimitiveGraph &graph, const Plan &plan);
 
 /// Text form, for `--emit plan` and `--plan`:

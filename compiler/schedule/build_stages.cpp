@@ -124,6 +124,8 @@ private:
                       std::to_string(elements) + " and " +
                       std::to_string(graph.type(output).elements()) +
                       " elements) and no reduction that makes rows");
+    if (elements == 0)
+      return refuse("its outputs are empty: there is nothing to compute");
     int64_t columns = options.loopRows == StageOptions::LoopRows::Vector
                           ? vectorColumns(elements)
                           : runColumns(graph.type(spec.outputs[0]).shape);
@@ -385,7 +387,12 @@ private:
     return columns;
   }
 
-  std::variant<StageProgram, Refusal> finish() { return std::move(program); }
+  std::variant<StageProgram, Refusal> finish() {
+    if (!options.alignment)
+      for (StageArgument &argument : program.arguments)
+        argument.alignment = kAccessAlignment;
+    return std::move(program);
+  }
   bool refuse(std::string reason) {
     return refuse(Refusal{false, std::move(reason)});
   }

@@ -28,6 +28,9 @@ struct StageOptions {
   int64_t runLength = 2048;
   /// Keep values between stages in tiles; otherwise they are computed (and their inputs read) again.
   bool tiles = true;
+  /// Does it matter where a tensor begins? A CPU's accesses need no alignment: slices of a loop at odd places take the same
+  /// code as whole tensors.
+  bool alignment = true;
   /// Limits of what one kernel may be.
   size_t maxOperations = 6000;
   size_t maxInstances = 3000;

@@ -113,7 +113,8 @@ unsigned ruleWidth(const StageProgram &program, bool &byRows) {
         if (!fits || !isAccess(op))
           return;
         Access access = classifyAccess(program, op.index, stage.columns, width);
-        fits &= access.kind != AccessKind::Contiguous || access.aligned;
+        fits &= access.kind != AccessKind::Contiguous ||
+                (access.aligned && isAligned(program, op.argument, width));
       });
     if (fits)
       break;

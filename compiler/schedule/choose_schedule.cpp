@@ -17,6 +17,7 @@ StageOptions firstOptions(const ScheduleTarget &target) {
   StageOptions options;
   options.loopRows = target.isGpu ? StageOptions::LoopRows::Vector
                                   : StageOptions::LoopRows::Run;
+  options.alignment = target.isGpu;
   return options;
 }
 

@@ -146,6 +146,8 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map,
   case Primitive::Kind::Library:
   case Primitive::Kind::Push:
   case Primitive::Kind::Sort:
+  case Primitive::Kind::Loop:
+  case Primitive::Kind::Project:
     return refuse(
         false,
         "is a " + std::string(toString(graph.primitives[primitive].kind)) +

@@ -206,7 +206,9 @@ uint32_t StageEmitter::argument(ValueId value, bool isOutput) {
     if (auto known = inputArguments.find(value); known != inputArguments.end())
       return known->second;
   const TensorType &type = graph.type(value);
-  program.arguments.push_back({type.element, type.elements(), isOutput, value});
+  program.arguments.push_back(
+      {type.element, type.elements(), isOutput, value,
+       std::min(alignmentOf(graph, value), kAccessAlignment)});
   uint32_t index = static_cast<uint32_t>(program.arguments.size() - 1);
   if (!isOutput)
     inputArguments[value] = index;

@@ -77,6 +77,12 @@ Access classifyAccess(const StageProgram &program, const IndexExpr &offset,
   return {AccessKind::Strided, stride, false};
 }
 
+bool isAligned(const StageProgram &program, uint32_t argument, unsigned width) {
+  const StageArgument &entry = program.arguments[argument];
+  int64_t bytes = static_cast<int64_t>(width * byteSize(entry.type));
+  return entry.alignment % std::min(bytes, kAccessAlignment) == 0;
+}
+
 bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard,
                     int64_t columns, unsigned width) {
   if (width == 1)
@@ -114,7 +120,10 @@ public:
     for (size_t i = 0; i < program.arguments.size(); ++i) {
       const StageArgument &argument = program.arguments[i];
       out << "  arg " << i << ": " << (argument.isOutput ? "out " : "in ")
-          << name(argument.type) << "[" << toString(argument.elements) << "]\n";
+          << name(argument.type) << "[" << toString(argument.elements) << "]";
+      if (argument.alignment != kAccessAlignment)
+        out << " align " << argument.alignment;
+      out << "\n";
     }
     for (size_t i = 0; i < program.tiles.size(); ++i)
       out << "  tile " << i << ": " << name(program.tiles[i].type) << "["

@@ -125,12 +125,17 @@ struct StageTile {
   bool operator==(const StageTile &) const = default;
 };
 
+/// The widest access of any GPU, in bytes.
+inline constexpr int64_t kAccessAlignment = 16;
+
 /// A buffer that the kernel reads or writes; never both (no aliasing between arguments).
 struct StageArgument {
   ElementType type = ElementType::F32;
   Dim elements = 0;
   bool isOutput = false;
   ValueId value = kNone; // of the primitive graph, for messages
+  int64_t alignment =
+      kAccessAlignment; // bytes, of its first element, as far as an access may make use of it
   bool operator==(const StageArgument &) const = default;
 };
 
@@ -163,6 +168,9 @@ struct Access {
 /// Classifies `offset` for vectors of `width` columns in a stage with `columns` columns.
 Access classifyAccess(const StageProgram &program, const IndexExpr &offset,
                       int64_t columns, unsigned width);
+
+/// Does argument `argument` begin where an access of `width` of its elements may?
+bool isAligned(const StageProgram &program, uint32_t argument, unsigned width);
 
 /// Is `guard` the same for all columns of an aligned group of `width` columns? Then one test serves the whole vector.
 bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard,

@@ -45,9 +45,22 @@ constexpr int kFoldDepth =
 
 void GraphBuilder::setOrigin(OriginId origin) { currentOrigin = origin; }
 
+void GraphBuilder::startWithin(const GraphBuilder &outer) {
+  graph.origins = outer.graph.origins;
+  currentOrigin = outer.currentOrigin;
+  primitivesOf = outer.primitivesOf;
+}
+
+/// Is it computed by its body alone?
+static bool canBeFolded(const Primitive &primitive) {
+  return primitive.kind != Primitive::Kind::Library &&
+         primitive.kind != Primitive::Kind::Loop &&
+         primitive.kind != Primitive::Kind::Project;
+}
+
 bool GraphBuilder::isWorthFolding(const Primitive &primitive,
                                   const TensorType &type, bool always) const {
-  if (primitive.kind == Primitive::Kind::Library)
+  if (!canBeFolded(primitive))
     return false;
   for (ValueId operand : primitive.operands)
     if (!isConstant(operand))
@@ -75,7 +88,7 @@ ValueId GraphBuilder::add(Primitive primitive, TensorType type,
     return constant(type, std::move(*bytes));
   }
   primitive.name = graph.origins[currentOrigin].node + "/" +
-                   std::to_string(primitivesOf[currentOrigin]++);
+                   std::to_string((*primitivesOf)[currentOrigin]++);
   primitive.origins = {currentOrigin};
   primitiveDependsOnInputs.push_back(
       std::any_of(primitive.operands.begin(), primitive.operands.end(),
@@ -128,8 +141,7 @@ std::optional<OperandView> GraphBuilder::constantBytes(ValueId value,
   if (auto it = evaluated.find(value); it != evaluated.end())
     return OperandView{info.type, it->second};
   const Primitive &primitive = graph.primitives[info.producer];
-  if (primitive.kind == Primitive::Kind::Library ||
-      numElements(primitive.domain) > kFoldWork)
+  if (!canBeFolded(primitive) || numElements(primitive.domain) > kFoldWork)
     return std::nullopt;
   std::vector<OperandView> operands;
   for (ValueId operand : primitive.operands) {

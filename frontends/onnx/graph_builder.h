@@ -33,6 +33,9 @@ public:
   /// "NODE/1" ...
   void setOrigin(OriginId origin);
   OriginId origin() const { return currentOrigin; }
+  /// Makes this the builder of a part of `outer`'s graph: the same origins, and
+  /// no name twice.
+  void startWithin(const GraphBuilder &outer);
 
   const TensorType &type(ValueId value) const { return graph.type(value); }
   ElementType element(ValueId value) const { return graph.type(value).element; }
@@ -73,7 +76,8 @@ private:
   std::optional<OperandView> constantBytes(ValueId value, int depth);
 
   OriginId currentOrigin = 0;
-  std::unordered_map<OriginId, unsigned> primitivesOf;
+  std::shared_ptr<std::unordered_map<OriginId, unsigned>> primitivesOf =
+      std::make_shared<std::unordered_map<OriginId, unsigned>>();
   std::vector<bool> primitiveDependsOnInputs; // by PrimitiveId
   std::map<std::pair<std::string, std::vector<std::byte>>, ValueId>
       smallConstants; // by type and bytes

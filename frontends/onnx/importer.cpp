@@ -12,33 +12,16 @@
 //   dropped, and every node gets its fate.
 //
 // Calls of the model's own functions are lowered in place; their primitives
-// belong to the calling node. An If whose condition is known becomes the branch
-// that is taken.
-#include "frontends/onnx/importer.h"
+// belong to the calling node. Nodes with bodies are in control_flow.cpp.
+#include "frontends/onnx/model_importer.h"
 
 #include "frontends/onnx/input_shapes.h"
 #include "frontends/onnx/model_listing.h"
-#include "frontends/onnx/node_context.h"
 #include "frontends/onnx/rules.h"
 
-#include <set>
-#include <unordered_map>
-
-namespace lockstitch {
-
-using namespace onnx;
+namespace lockstitch::onnx {
 
 namespace {
-
-/// Names of values in one graph. A value that could not be made is kNone.
-struct Scope {
-  const Scope *parent = nullptr;
-  std::unordered_map<std::string, ValueId> values;
-  std::unordered_map<std::string, const Tensor *>
-      tensors; // initialisers: become constants when they are first used
-};
-
-using Opsets = std::map<std::string, int64_t>;
 
 void collectNames(const Graph &graph, std::set<std::string> &names) {
   for (const Node &node : graph.nodes) {
@@ -92,366 +75,320 @@ bindAttributes(const std::vector<Node> &nodes,
   return bound;
 }
 
-class ModelImporter {
-public:
-  ModelImporter(const OnnxModel &model, const ImportOptions &options)
-      : model(model), options(options) {}
-
-  Result<PrimitiveGraph> run() {
-    PrimitiveGraph &graph = builder.graph;
-    graph.name = model.name;
-    forEachNode(*model.file, [&](const Node &node, const std::string &id,
-                                 const std::string &) {
-      originOf[&node] = graph.origins.size();
-      graph.origins.push_back({id, node.opType,
-                               node.domain.empty() && node.opType == "Constant",
-                               Origin::Fate::Dead});
-    });
-
-    Scope scope;
-    std::vector<std::optional<TensorType>> types =
-        resolveInputs(model, options, graph.symbols, messages);
-    for (size_t i = 0; i < types.size(); ++i)
-      scope.values[model.inputs[i].name] =
-          types[i] ? addInput(model.inputs[i].name, *types[i]) : kNone;
-    const Graph &top = model.file->graph;
-    enterInitializers(top, scope);
-    std::set<std::string> wanted;
-    for (const ValueInfo &output : top.outputs)
-      wanted.insert(output.name);
-    lowerNodes(top.nodes, scope, wanted, model.file->opsets, std::nullopt);
-    for (const ValueInfo &output : top.outputs) {
-      std::optional<ValueId> value = lookup(output.name, scope);
-      if (!value)
-        messages.push_back({"", "output '" + output.name + "'",
-                            "nothing in the model computes it", ""});
-      graph.outputs.push_back(value.value_or(kNone));
-      graph.outputNames.push_back(output.name);
-    }
-    if (top.outputs.empty())
-      messages.push_back({"", model.path, "the model has no outputs", ""});
-    if (!messages.empty())
-      return Error{ErrorKind::Refused, std::move(messages)};
-    dropUnused();
-    if (auto problem = graph.verify())
-      return Error::internal(model.path,
-                             "the imported graph is not valid: " + *problem);
-    return std::move(graph);
-  }
-
-private:
-  /// The value that nodes read: the input itself, or a constant where its value
-  /// is known.
-  ValueId addInput(const std::string &name, const TensorType &type) {
-    ValueId input = builder.graph.addInput(name, type);
-    auto known = options.values.find(name);
-    if (known == options.values.end())
-      return input;
-    if (!(known->second.type == type)) {
-      messages.push_back({"", "input '" + name + "'",
-                          "the known value is " + toString(known->second.type) +
-                              ", not " + toString(type),
-                          ""});
-      return kNone;
-    }
-    return builder.graph.addConstant(name, type,
-                                     ConstantData::own(known->second.bytes));
-  }
-
-  void enterInitializers(const Graph &graph, Scope &scope) {
-    for (const Tensor &tensor : graph.initializers)
-      scope.tensors[tensor.name] = &tensor;
-    for (const std::string &name : graph.sparseInitializers)
-      if (!name.empty())
-        sparse.insert(name);
-  }
-
-  /// Nothing: the name is not defined. kNone: its value could not be made,
-  /// which has been reported.
-  std::optional<ValueId> lookup(const std::string &name, Scope &scope) {
-    for (const Scope *s = &scope; s; s = s->parent) {
-      if (auto it = s->values.find(name); it != s->values.end())
-        return it->second;
-      auto tensor = s->tensors.find(name);
-      if (tensor == s->tensors.end())
-        continue;
-      ValueId value = makeConstant(*tensor->second);
-      const_cast<Scope *>(s)->values[name] = value;
-      return value;
-    }
-    if (sparse.count(name)) {
-      messages.push_back({"", "initialiser '" + name + "'",
-                          "sparse initialisers are not supported",
-                          "store it as a dense tensor"});
-      scope.values[name] = kNone;
-      return kNone;
-    }
-    return std::nullopt;
-  }
-
-  ValueId makeConstant(const Tensor &tensor) {
-    std::optional<ElementType> element = elementType(tensor.dataType);
-    std::string problem = tensor.problem;
-    if (problem.empty() && !element)
-      problem = "its element type " + dataTypeName(tensor.dataType) +
-                " is not supported";
-    if (!problem.empty()) {
-      messages.push_back(
-          {"", "initialiser '" + tensor.name + "'", problem, ""});
-      return kNone;
-    }
-    return builder.graph.addConstant(tensor.name,
-                                     {*element, toShape(tensor.dims)},
-                                     ConstantData(tensor.data));
-  }
-
-  /// Lowers those of `nodes` that `wanted` needs. `caller`: the node to which
-  /// all primitives belong (in a function).
-  void lowerNodes(const std::vector<Node> &nodes, Scope &scope,
-                  std::set<std::string> wanted, const Opsets &opsets,
-                  std::optional<OriginId> caller) {
-    std::vector<bool> isLive(nodes.size(), false);
-    for (size_t i = nodes.size(); i-- > 0;) {
-      for (const std::string &output : nodes[i].outputs)
-        isLive[i] = isLive[i] || (!output.empty() && wanted.count(output));
-      if (isLive[i])
-        wanted.merge(namesRead(nodes[i]));
-    }
-    for (size_t i = 0; i < nodes.size(); ++i)
-      if (isLive[i])
-        lowerNode(nodes[i], scope, wanted, opsets,
-                  caller ? *caller : originOf.at(&nodes[i]),
-                  caller.has_value());
-  }
-
-  void lowerNode(const Node &node, Scope &scope,
-                 const std::set<std::string> &used, const Opsets &opsets,
-                 OriginId origin, bool inFunction) {
-    auto found = opsets.find(node.domain);
-    int64_t opset = found == opsets.end() ? 0 : found->second;
-    builder.setOrigin(origin);
-    builder.graph.origins[origin].fate =
-        Origin::Fate::Folded; // until a primitive of it is seen
-
-    std::vector<ValueId> operands;
-    bool allKnown = true;
-    for (const std::string &name : node.inputs) {
-      if (name.empty()) {
-        operands.push_back(kNone);
-        continue;
-      }
-      std::optional<ValueId> value = lookup(name, scope);
-      if (!value)
-        report(node, opset, origin, inFunction, {},
-               "its input '" + name + "' is not computed by anything before it",
-               "sort the nodes, or check the name");
-      operands.push_back(value.value_or(kNone));
-      allKnown &= operands.back() != kNone;
-    }
-    for (const std::string &output : node.outputs)
-      if (!output.empty())
-        scope.values[output] = kNone;
-
-    const Function *function = findFunction(*model.file, node);
-    if (!function)
-      if (auto missing = missingRule(node, opset)) {
-        report(node, opset, origin, inFunction, operands, *missing,
-               "lockstitch inspect lists every operator with its support");
-        return;
-      }
-    try {
-      if (function)
-        return callFunction(node, *function, operands, allKnown, scope, origin);
-      if (node.opType == "If" && node.domain.empty())
-        return lowerIf(node, opset, operands, allKnown, scope, used, opsets,
-                       origin, inFunction);
-      if (!allKnown)
-        return;
-      NodeContext context(builder, node, opset, operands);
-      context.used = &used;
-      findRule(node.domain, node.opType, opset)->lower(context);
-      for (size_t i = 0; i < node.outputs.size(); ++i) {
-        ValueId value = context.outputs()[i];
-        if (value == kNone && context.wantsOutput(i))
-          context.refuse("its output " + std::to_string(i) + " ('" +
-                         node.outputs[i] + "') is not supported");
-        if (!node.outputs[i].empty() && value != kNone)
-          define(node.outputs[i], value, scope);
-      }
-    } catch (const Refusal &refusal) {
-      report(node, opset, origin, inFunction, operands, refusal.reason,
-             refusal.wayOut);
-    }
-  }
-
-  void define(const std::string &name, ValueId value, Scope &scope) {
-    scope.values[name] = value;
-    if (std::string &label = builder.graph.values[value].name; label.empty())
-      label = name;
-  }
-
-  void report(const Node &node, int64_t opset, OriginId origin, bool inFunction,
-              const std::vector<ValueId> &operands, std::string reason,
-              std::string wayOut) {
-    std::string where = (node.domain.empty() ? "" : node.domain + "::") +
-                        node.opType + "-" + std::to_string(opset);
-    if (inFunction)
-      where += " in the function " + builder.graph.origins[origin].opType;
-    std::string types;
-    for (ValueId operand : operands)
-      types += (types.empty() ? "" : ", ") +
-               (operand == kNone ? std::string("?")
-                                 : toString(builder.graph.type(operand)));
-    if (!types.empty())
-      where += " (" + types + ")";
-    messages.push_back({builder.graph.origins[origin].node, std::move(where),
-                        std::move(reason), std::move(wayOut)});
-  }
-
-  void lowerIf(const Node &node, int64_t opset,
-               const std::vector<ValueId> &operands, bool allKnown,
-               Scope &scope, const std::set<std::string> &used,
-               const Opsets &opsets, OriginId origin, bool inFunction) {
-    const Attribute *branches[2] = {node.attribute("else_branch"),
-                                    node.attribute("then_branch")};
-    for (const Attribute *branch : branches)
-      if (!branch || branch->graphs.size() != 1 ||
-          branch->graphs[0]->outputs.size() < node.outputs.size())
-        throw Refusal{"a branch is missing or has too few outputs", {}};
-    if (operands.empty() || !allKnown)
-      return;
-    auto condition = builder.constantInts(operands[0]);
-    if (!condition || condition->size() != 1)
-      throw Refusal{
-          "its condition is computed from the model's inputs",
-          "only conditions that are known while compiling are supported"};
-    const Graph &body = *branches[(*condition)[0] != 0]->graphs[0];
-    Scope inner;
-    inner.parent = &scope;
-    enterInitializers(body, inner);
-    std::set<std::string> wanted;
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (used.count(node.outputs[i]))
-        wanted.insert(body.outputs[i].name);
-    lowerNodes(body.nodes, inner, wanted, opsets,
-               inFunction ? std::optional(origin) : std::nullopt);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty() || !used.count(node.outputs[i]))
-        continue;
-      std::optional<ValueId> value = lookup(body.outputs[i].name, inner);
-      if (!value)
-        throw Refusal{"nothing computes the output '" + body.outputs[i].name +
-                          "' of its branch",
-                      {}};
-      if (*value != kNone)
-        define(node.outputs[i], *value, scope);
-    }
-  }
-
-  void callFunction(const Node &node, const Function &function,
-                    const std::vector<ValueId> &operands, bool allKnown,
-                    Scope &scope, OriginId origin) {
-    if (++functionDepth > 32) {
-      --functionDepth;
-      throw Refusal{"the model's functions call each other without end", {}};
-    }
-    std::map<std::string, const Attribute *> arguments;
-    for (const Attribute &attribute : function.attributeDefaults)
-      arguments[attribute.name] = &attribute;
-    for (const Attribute &attribute : node.attributes)
-      arguments[attribute.name] = &attribute;
-    std::vector<Node> nodes = bindAttributes(function.nodes, arguments);
-    Scope inner; // functions see nothing of their caller but their inputs
-    for (size_t i = 0; i < function.inputs.size(); ++i)
-      if (i < operands.size() && !node.inputs[i].empty())
-        inner.values[function.inputs[i]] = operands[i];
-    // An input that was left out stays absent where the body hands it on.
-    for (Node &innerNode : nodes)
-      for (std::string &name : innerNode.inputs)
-        for (size_t i = 0; i < function.inputs.size(); ++i)
-          if (name == function.inputs[i] && !inner.values.count(name))
-            name.clear();
-    (void)allKnown;
-    std::set<std::string> wanted(function.outputs.begin(),
-                                 function.outputs.end());
-    lowerNodes(nodes, inner, wanted, function.opsets, origin);
-    for (size_t i = 0; i < node.outputs.size() && i < function.outputs.size();
-         ++i) {
-      std::optional<ValueId> value = lookup(function.outputs[i], inner);
-      if (!node.outputs[i].empty() && value && *value != kNone)
-        define(node.outputs[i], *value, scope);
-    }
-    --functionDepth;
-  }
-
-  /// Keeps what the outputs need, in order, and gives every node its fate.
-  void dropUnused() {
-    PrimitiveGraph &graph = builder.graph;
-    std::vector<bool> needed(graph.values.size(), false),
-        keep(graph.primitives.size(), false);
-    for (ValueId input : graph.inputs)
-      needed[input] = true;
-    for (ValueId output : graph.outputs)
-      needed[output] = true;
-    for (PrimitiveId id = graph.primitives.size(); id-- > 0;) {
-      const Primitive &primitive = graph.primitives[id];
-      if (!needed[primitive.result])
-        continue;
-      keep[id] = true;
-      for (ValueId operand : primitive.operands)
-        needed[operand] = true;
-    }
-    std::vector<ValueId> newValue(graph.values.size(), kNone);
-    std::vector<PrimitiveId> newPrimitive(graph.primitives.size(), kNone);
-    std::vector<Value> values;
-    std::vector<Primitive> primitives;
-    for (PrimitiveId id = 0; id < keep.size(); ++id)
-      if (keep[id])
-        newPrimitive[id] = primitives.size(),
-        primitives.push_back(std::move(graph.primitives[id]));
-    for (ValueId id = 0; id < needed.size(); ++id) {
-      if (!needed[id])
-        continue;
-      newValue[id] = values.size();
-      values.push_back(std::move(graph.values[id]));
-      if (values.back().kind == Value::Kind::Result)
-        values.back().producer = newPrimitive[values.back().producer];
-    }
-    for (Primitive &primitive : primitives) {
-      for (ValueId &operand : primitive.operands)
-        operand = newValue[operand];
-      primitive.result = newValue[primitive.result];
-    }
-    for (auto *list : {&graph.inputs, &graph.outputs})
-      for (ValueId &value : *list)
-        value = newValue[value];
-    // Nodes whose primitives are all gone were needed by nothing but the
-    // folding of shapes.
-    for (PrimitiveId id = 0; id < keep.size(); ++id)
-      if (!keep[id])
-        for (OriginId origin : graph.primitives[id].origins)
-          graph.origins[origin].fate = Origin::Fate::Dead;
-    for (const Primitive &primitive : primitives)
-      for (OriginId origin : primitive.origins)
-        graph.origins[origin].fate = Origin::Fate::Primitive;
-    graph.values = std::move(values);
-    graph.primitives = std::move(primitives);
-  }
-
-  const OnnxModel &model;
-  const ImportOptions &options;
-  GraphBuilder builder;
-  std::unordered_map<const Node *, OriginId> originOf;
-  std::set<std::string> sparse;
-  std::vector<ErrorMessage> messages;
-  int functionDepth = 0;
-};
-
 } // namespace
+
+Result<PrimitiveGraph> ModelImporter::run() {
+  PrimitiveGraph &graph = root.graph;
+  graph.name = model.name;
+  forEachNode(*model.file, [&](const Node &node, const std::string &id,
+                               const std::string &) {
+    originOf[&node] = graph.origins.size();
+    graph.origins.push_back({id, node.opType,
+                             node.domain.empty() && node.opType == "Constant",
+                             Origin::Fate::Dead});
+  });
+
+  Scope scope;
+  scope.builder = &root;
+  std::vector<std::optional<TensorType>> types =
+      resolveInputs(model, options, graph.symbols, messages);
+  for (size_t i = 0; i < types.size(); ++i)
+    scope.values[model.inputs[i].name] =
+        types[i] ? addInput(model.inputs[i].name, *types[i]) : kNone;
+  const Graph &top = model.file->graph;
+  enterInitializers(top, scope);
+  std::set<std::string> wanted;
+  for (const ValueInfo &output : top.outputs)
+    wanted.insert(output.name);
+  lowerNodes(top.nodes, scope, wanted, model.file->opsets, std::nullopt);
+  for (const ValueInfo &output : top.outputs) {
+    std::optional<ValueId> value = lookup(output.name, scope);
+    if (!value)
+      messages.push_back({"", "output '" + output.name + "'",
+                          "nothing in the model computes it", ""});
+    graph.outputs.push_back(value.value_or(kNone));
+    graph.outputNames.push_back(output.name);
+  }
+  if (top.outputs.empty())
+    messages.push_back({"", model.path, "the model has no outputs", ""});
+  if (!messages.empty())
+    return Error{ErrorKind::Refused, std::move(messages)};
+  dropUnused();
+  if (auto problem = graph.verify())
+    return Error::internal(model.path,
+                           "the imported graph is not valid: " + *problem);
+  return std::move(graph);
+}
+
+/// The value that nodes read: the input itself, or a constant where its value
+/// is known.
+ValueId ModelImporter::addInput(const std::string &name,
+                                const TensorType &type) {
+  ValueId input = root.graph.addInput(name, type);
+  auto known = options.values.find(name);
+  if (known == options.values.end())
+    return input;
+  if (!(known->second.type == type)) {
+    messages.push_back({"", "input '" + name + "'",
+                        "the known value is " + toString(known->second.type) +
+                            ", not " + toString(type),
+                        ""});
+    return kNone;
+  }
+  return root.graph.addConstant(name, type,
+                                ConstantData::own(known->second.bytes));
+}
+
+void ModelImporter::enterInitializers(const Graph &graph, Scope &scope) {
+  for (const Tensor &tensor : graph.initializers)
+    scope.tensors[tensor.name] = &tensor;
+  for (const std::string &name : graph.sparseInitializers)
+    if (!name.empty())
+      sparse.insert(name);
+}
+
+std::optional<ValueId> ModelImporter::lookup(const std::string &name,
+                                             Scope &scope) {
+  if (auto it = scope.values.find(name); it != scope.values.end())
+    return it->second;
+  if (auto it = scope.tensors.find(name); it != scope.tensors.end())
+    return scope.values[name] = makeConstant(*it->second, *scope.builder);
+  if (scope.parent) {
+    std::optional<ValueId> value = lookup(name, *scope.parent);
+    if (value && *value != kNone && scope.loop)
+      scope.values[name] = *value = scope.loop->capture(*value);
+    return value;
+  }
+  if (sparse.count(name)) {
+    messages.push_back({"", "initialiser '" + name + "'",
+                        "sparse initialisers are not supported",
+                        "store it as a dense tensor"});
+    return scope.values[name] = kNone;
+  }
+  return std::nullopt;
+}
+
+ValueId ModelImporter::makeConstant(const Tensor &tensor,
+                                    GraphBuilder &builder) {
+  std::optional<ElementType> element = elementType(tensor.dataType);
+  std::string problem = tensor.problem;
+  if (problem.empty() && !element)
+    problem = "its element type " + dataTypeName(tensor.dataType) +
+              " is not supported";
+  if (!problem.empty()) {
+    messages.push_back({"", "initialiser '" + tensor.name + "'", problem, ""});
+    return kNone;
+  }
+  return builder.graph.addConstant(
+      tensor.name, {*element, toShape(tensor.dims)}, ConstantData(tensor.data));
+}
+
+void ModelImporter::lowerNodes(const std::vector<Node> &nodes, Scope &scope,
+                               std::set<std::string> wanted,
+                               const Opsets &opsets,
+                               std::optional<OriginId> caller) {
+  std::vector<bool> isLive(nodes.size(), false);
+  for (size_t i = nodes.size(); i-- > 0;) {
+    for (const std::string &output : nodes[i].outputs)
+      isLive[i] = isLive[i] || (!output.empty() && wanted.count(output));
+    if (isLive[i])
+      wanted.merge(namesRead(nodes[i]));
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (isLive[i])
+      lowerNode(nodes[i], scope, wanted, opsets,
+                caller ? *caller : originOf.at(&nodes[i]), caller.has_value());
+}
+
+void ModelImporter::lowerNode(const Node &node, Scope &scope,
+                              const std::set<std::string> &used,
+                              const Opsets &opsets, OriginId origin,
+                              bool inFunction) {
+  auto found = opsets.find(node.domain);
+  int64_t opset = found == opsets.end() ? 0 : found->second;
+  GraphBuilder &builder = *scope.builder;
+  builder.setOrigin(origin);
+  root.graph.origins[origin].fate =
+      Origin::Fate::Folded; // until a primitive of it is seen
+
+  std::vector<ValueId> operands;
+  bool allKnown = true;
+  for (const std::string &name : node.inputs) {
+    if (name.empty()) {
+      operands.push_back(kNone);
+      continue;
+    }
+    std::optional<ValueId> value = lookup(name, scope);
+    if (!value)
+      report(node, opset, origin, inFunction, builder, {},
+             "its input '" + name + "' is not computed by anything before it",
+             "sort the nodes, or check the name");
+    operands.push_back(value.value_or(kNone));
+    allKnown &= operands.back() != kNone;
+  }
+  for (const std::string &output : node.outputs)
+    if (!output.empty())
+      scope.values[output] = kNone;
+
+  const Function *function = findFunction(*model.file, node);
+  if (!function)
+    if (auto missing = missingRule(node, opset)) {
+      report(node, opset, origin, inFunction, builder, operands, *missing,
+             "lockstitch inspect lists every operator with its support");
+      return;
+    }
+  try {
+    if (function)
+      return callFunction(node, *function, operands, scope, origin);
+    if (!allKnown)
+      return;
+    if (isControlFlow(node)) {
+      lowerControlFlow(
+          {node, opset, operands, scope, used, opsets, origin, inFunction});
+      builder.setOrigin(origin);
+      return;
+    }
+    NodeContext context(builder, node, opset, operands);
+    context.used = &used;
+    findRule(node.domain, node.opType, opset)->lower(context);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      ValueId value = context.outputs()[i];
+      if (value == kNone && context.wantsOutput(i))
+        context.refuse("its output " + std::to_string(i) + " ('" +
+                       node.outputs[i] + "') is not supported");
+      if (!node.outputs[i].empty() && value != kNone)
+        define(node.outputs[i], value, scope);
+    }
+  } catch (const Refusal &refusal) {
+    report(node, opset, origin, inFunction, builder, operands, refusal.reason,
+           refusal.wayOut);
+  }
+}
+
+void ModelImporter::define(const std::string &name, ValueId value,
+                           Scope &scope) {
+  scope.values[name] = value;
+  if (std::string &label = scope.builder->graph.values[value].name;
+      label.empty())
+    label = name;
+}
+
+void ModelImporter::report(const Node &node, int64_t opset, OriginId origin,
+                           bool inFunction, const GraphBuilder &builder,
+                           const std::vector<ValueId> &operands,
+                           std::string reason, std::string wayOut) {
+  std::string where = (node.domain.empty() ? "" : node.domain + "::") +
+                      node.opType + "-" + std::to_string(opset);
+  if (inFunction)
+    where += " in the function " + root.graph.origins[origin].opType;
+  std::string types;
+  for (ValueId operand : operands)
+    types += (types.empty() ? "" : ", ") +
+             (operand == kNone ? std::string("?")
+                               : toString(builder.graph.type(operand)));
+  if (!types.empty())
+    where += " (" + types + ")";
+  messages.push_back({root.graph.origins[origin].node, std::move(where),
+                      std::move(reason), std::move(wayOut)});
+}
+
+void ModelImporter::callFunction(const Node &node, const Function &function,
+                                 const std::vector<ValueId> &operands,
+                                 Scope &scope, OriginId origin) {
+  if (++functionDepth > 32) {
+    --functionDepth;
+    throw Refusal{"the model's functions call each other without end", {}};
+  }
+  std::map<std::string, const Attribute *> arguments;
+  for (const Attribute &attribute : function.attributeDefaults)
+    arguments[attribute.name] = &attribute;
+  for (const Attribute &attribute : node.attributes)
+    arguments[attribute.name] = &attribute;
+  std::vector<Node> nodes = bindAttributes(function.nodes, arguments);
+  Scope inner; // functions see nothing of their caller but their inputs
+  inner.builder = scope.builder;
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    if (i < operands.size() && !node.inputs[i].empty())
+      inner.values[function.inputs[i]] = operands[i];
+  // An input that was left out stays absent where the body hands it on.
+  for (Node &innerNode : nodes)
+    for (std::string &name : innerNode.inputs)
+      for (size_t i = 0; i < function.inputs.size(); ++i)
+        if (name == function.inputs[i] && !inner.values.count(name))
+          name.clear();
+  std::set<std::string> wanted(function.outputs.begin(),
+                               function.outputs.end());
+  lowerNodes(nodes, inner, wanted, function.opsets, origin);
+  for (size_t i = 0; i < node.outputs.size() && i < function.outputs.size();
+       ++i) {
+    std::optional<ValueId> value = lookup(function.outputs[i], inner);
+    if (!node.outputs[i].empty() && value && *value != kNone)
+      define(node.outputs[i], *value, scope);
+  }
+  --functionDepth;
+}
+
+/// Keeps what the outputs need, in order, and gives every node its fate.
+void ModelImporter::dropUnused() {
+  PrimitiveGraph &graph = root.graph;
+  std::vector<bool> needed(graph.values.size(), false),
+      keep(graph.primitives.size(), false);
+  for (ValueId input : graph.inputs)
+    needed[input] = true;
+  for (ValueId output : graph.outputs)
+    needed[output] = true;
+  for (PrimitiveId id = graph.primitives.size(); id-- > 0;) {
+    const Primitive &primitive = graph.primitives[id];
+    if (!needed[primitive.result])
+      continue;
+    keep[id] = true;
+    for (ValueId operand : primitive.operands)
+      needed[operand] = true;
+  }
+  std::vector<ValueId> newValue(graph.values.size(), kNone);
+  std::vector<PrimitiveId> newPrimitive(graph.primitives.size(), kNone);
+  std::vector<Value> values;
+  std::vector<Primitive> primitives;
+  for (PrimitiveId id = 0; id < keep.size(); ++id)
+    if (keep[id])
+      newPrimitive[id] = primitives.size(),
+      primitives.push_back(std::move(graph.primitives[id]));
+  for (ValueId id = 0; id < needed.size(); ++id) {
+    if (!needed[id])
+      continue;
+    newValue[id] = values.size();
+    values.push_back(std::move(graph.values[id]));
+    if (values.back().kind == Value::Kind::Result)
+      values.back().producer = newPrimitive[values.back().producer];
+  }
+  for (Primitive &primitive : primitives) {
+    for (ValueId &operand : primitive.operands)
+      operand = newValue[operand];
+    primitive.result = newValue[primitive.result];
+  }
+  for (auto *list : {&graph.inputs, &graph.outputs})
+    for (ValueId &value : *list)
+      value = newValue[value];
+  // Nodes whose primitives are all gone were needed by nothing but the
+  // folding of shapes.
+  for (PrimitiveId id = 0; id < keep.size(); ++id)
+    if (!keep[id])
+      for (OriginId origin : graph.primitives[id].origins)
+        graph.origins[origin].fate = Origin::Fate::Dead;
+  for (const Primitive &primitive : primitives)
+    for (OriginId origin : primitive.origins)
+      graph.origins[origin].fate = Origin::Fate::Primitive;
+  graph.values = std::move(values);
+  graph.primitives = std::move(primitives);
+}
+
+} // namespace lockstitch::onnx
+
+namespace lockstitch {
 
 Result<PrimitiveGraph> importModel(const OnnxModel &model,
                                    const ImportOptions &options) {
-  return ModelImporter(model, options).run();
+  return onnx::ModelImporter(model, options).run();
 }
 
 } // namespace lockstitch

@@ -1,5 +1,6 @@
 #include "frontends/onnx/model_listing.h"
 
+#include "frontends/onnx/model_importer.h"
 #include "frontends/onnx/reader.h"
 #include "frontends/onnx/rules.h"
 
@@ -74,7 +75,7 @@ const Function *findFunction(const Model &model, const Node &node) {
 }
 
 std::optional<std::string> missingRule(const Node &node, int64_t opset) {
-  if (node.domain.empty() && node.opType == "If")
+  if (isControlFlow(node) && opset != 0)
     return std::nullopt;
   std::string domain = node.domain.empty() ? "" : node.domain + "::";
   if (opset == 0)

@@ -3,11 +3,12 @@
 namespace lockstitch::onnx {
 
 std::vector<std::span<const Rule>> allRules() {
-  return {activationRules(),  constantRules(), einsumRules(),
-          elementwiseRules(), gatherRules(),   normalizationRules(),
-          orderedRules(),     poolingRules(),  productRules(),
-          reductionRules(),   resizeRules(),   scatterRules(),
-          shapeRules(),       sliceRules(), transposedRules(),    viewRules()};
+  return {activationRules(),  constantRules(),  einsumRules(),
+          elementwiseRules(), gatherRules(),    normalizationRules(),
+          orderedRules(),     poolingRules(),   productRules(),
+          recurrentRules(),   reductionRules(), resizeRules(),
+          scatterRules(),     shapeRules(),     sliceRules(),
+          transposedRules(),  viewRules()};
 }
 
 const Rule *findRule(std::string_view domain, std::string_view op,

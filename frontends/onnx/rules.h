@@ -35,6 +35,7 @@ std::span<const Rule> normalizationRules();
 std::span<const Rule> orderedRules();
 std::span<const Rule> poolingRules();
 std::span<const Rule> productRules();
+std::span<const Rule> recurrentRules();
 std::span<const Rule> reductionRules();
 std::span<const Rule> resizeRules();
 std::span<const Rule> scatterRules();

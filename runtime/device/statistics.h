@@ -19,6 +19,17 @@ struct LaunchCounters {
   int64_t sharedConflicts = 0; // wavefronts beyond the fewest possible
   int64_t barriers = 0, shuffles = 0, atomics = 0;
   bool operator==(const LaunchCounters &) const = default;
+  LaunchCounters &operator+=(const LaunchCounters &other) {
+    threadInstructions += other.threadInstructions;
+    warpInstructions += other.warpInstructions;
+    sectorsRead += other.sectorsRead;
+    sectorsWritten += other.sectorsWritten;
+    sharedConflicts += other.sharedConflicts;
+    barriers += other.barriers;
+    shuffles += other.shuffles;
+    atomics += other.atomics;
+    return *this;
+  }
 };
 
 /// Something that a kernel must not do. Fields and kinds are the report's.
@@ -36,7 +47,7 @@ struct Finding {
   std::vector<std::string> nodes;
 };
 
-/// One step in one run.
+/// One step in one run; of a step in a loop, all its trips together.
 struct StepStatistics {
   double microseconds = 0;
   std::optional<LaunchCounters> counters; // simulator only
@@ -46,7 +57,8 @@ struct StepStatistics {
 struct RunStatistics {
   double seconds =
       0; // wall time of the whole run, copies at its borders included
-  std::vector<StepStatistics> steps; // beside TargetProgram::steps
+  /// Beside TargetProgram::steps, as forEachStep() goes through them.
+  std::vector<StepStatistics> steps;
 };
 
 } // namespace lockstitch

@@ -26,12 +26,14 @@ using SymbolValues = std::vector<int64_t>;
 /// one).
 template <typename Target, typename Visit>
 void visitTargetSizes(Target &target, Visit visit) {
-  auto visitSteps = [&](auto &steps) {
-    for (auto &step : steps)
+  auto visitSteps = [&](auto &steps, auto &self) -> void {
+    for (auto &step : steps) {
       for (auto &ref : step.args) {
         visit(ref.offset);
         visit(ref.bytes);
       }
+      self(step.steps, self);
+    }
   };
   for (auto &kernel : target.kernels) {
     visit(kernel.rows);
@@ -42,8 +44,8 @@ void visitTargetSizes(Target &target, Visit visit) {
     for (auto &argument : kernel.arguments)
       visit(argument.elements);
   }
-  visitSteps(target.prologue);
-  visitSteps(target.steps);
+  visitSteps(target.prologue, visitSteps);
+  visitSteps(target.steps, visitSteps);
   for (auto &ref : target.outputs) {
     visit(ref.offset);
     visit(ref.bytes);

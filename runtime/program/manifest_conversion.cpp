@@ -48,6 +48,13 @@ void put(manifest::BufferRef &to, const BufferRef &from,
   to.set_index(from.index);
   SET_SIZE(to, offset, from.offset);
   SET_SIZE(to, bytes, from.bytes);
+  for (const TripStride &stride : from.trips) {
+    manifest::TripStride &entry = *to.add_trips();
+    entry.set_depth(stride.depth);
+    entry.set_bytes(stride.bytes);
+    entry.set_phase(stride.phase);
+    entry.set_period(stride.period);
+  }
 }
 
 void put(manifest::Kernel &to, const KernelCode &from,
@@ -124,6 +131,11 @@ void put(manifest::Step &to, const Step &from, const SymbolTable &symbols) {
   to.set_bytes_read(from.bytesRead);
   to.set_bytes_written(from.bytesWritten);
   to.set_estimated_microseconds(from.estimatedMicroseconds);
+  if (from.kind != Step::Kind::Loop)
+    return;
+  to.set_trips(from.trips);
+  for (const Step &step : from.steps)
+    put(*to.add_steps(), step);
 }
 
 // --- from ---
@@ -248,6 +260,14 @@ private:
     to.index = from.index();
     to.offset = size(from.offset(), from.open_offset());
     to.bytes = size(from.bytes(), from.open_bytes());
+    each(from.trips(), to.trips);
+  }
+
+  static void get(const manifest::TripStride &from, TripStride &to) {
+    to.depth = from.depth();
+    to.bytes = from.bytes();
+    to.phase = from.phase();
+    to.period = from.period();
   }
 
   void get(const manifest::Argument &from, KernelArgument &to) {
@@ -314,7 +334,7 @@ private:
   }
 
   void get(const manifest::Step &from, Step &to) {
-    to.kind = enumeration<Step::Kind>(from.kind(), 3, "kind of step");
+    to.kind = enumeration<Step::Kind>(from.kind(), 4, "kind of step");
     to.name = from.name();
     all(from.nodes(), to.nodes);
     all(from.schemes(), to.schemes);
@@ -335,6 +355,8 @@ private:
     to.bytesRead = from.bytes_read();
     to.bytesWritten = from.bytes_written();
     to.estimatedMicroseconds = from.estimated_microseconds();
+    to.trips = from.trips();
+    each(from.steps(), to.steps);
   }
 
   void get(const manifest::Target &from, TargetProgram &to) {

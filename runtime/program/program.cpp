@@ -48,4 +48,18 @@ const TargetProgram *Program::find(std::string_view target) const {
   return nullptr;
 }
 
+std::vector<CountedStep> flatten(const std::vector<Step> &steps) {
+  std::vector<CountedStep> flat;
+  forEachStep(steps, [&](const Step &step, int64_t trips) {
+    flat.push_back({&step, trips});
+  });
+  return flat;
+}
+
+size_t countSteps(const std::vector<Step> &steps) {
+  size_t count = 0;
+  forEachStep(steps, [&](const Step &, int64_t) { ++count; });
+  return count;
+}
+
 } // namespace lockstitch

@@ -55,6 +55,19 @@ struct TensorInfo {
   bool operator==(const TensorInfo &) const = default;
 };
 
+/// How a range moves with the trips of an enclosing loop: in trip t it lies
+/// `bytes` * t further, or, with a period, `bytes` * ((t + phase) % period).
+struct TripStride {
+  uint32_t depth = 0; // which loop: 0 is the outermost
+  int64_t bytes = 0;  // may be negative
+  int64_t phase = 0, period = 0;
+  bool operator==(const TripStride &) const = default;
+  /// Bytes to add to the offset in trip `trip`.
+  int64_t at(int64_t trip) const {
+    return bytes * (period ? (trip + phase) % period : trip);
+  }
+};
+
 /// A range of one of the program's memories. Offsets and sizes in bytes. Arena
 /// offsets are multiples of 256.
 ///
@@ -75,6 +88,8 @@ struct BufferRef {
   uint32_t index = 0; // of the input, output or constant; else 0
   Dim offset = 0;
   Dim bytes = 0;
+  /// In the steps of a loop: one entry per loop that moves it.
+  std::vector<TripStride> trips = {};
   bool operator==(const BufferRef &) const = default;
 };
 
@@ -110,23 +125,47 @@ struct KernelCode {
 
 /// One thing that a run does.
 struct Step {
-  enum class Kind : uint8_t { Launch = 0, Library = 1, Copy = 2 };
+  /// Loop: its steps, in order, as often as it makes trips.
+  enum class Kind : uint8_t { Launch = 0, Library = 1, Copy = 2, Loop = 3 };
   Kind kind = Kind::Launch;
   std::string name;
   std::vector<std::string> nodes;   // node IDs that it computes
   std::vector<std::string> schemes; // Launch: packing thread warp block grid
   /// Launch: node ID of `.loc` line i+1 ("" if none).
   std::vector<std::string> lineNodes;
-  uint32_t kernel = 0; // Launch: index into TargetProgram::kernels
-  LibraryCall library; // Library
+  uint32_t kernel = 0;     // Launch: index into TargetProgram::kernels
+  LibraryCall library;     // Library
+  int64_t trips = 0;       // Loop: at least 1
+  std::vector<Step> steps; // Loop
   /// Launch: one per argument. Library: operands, then the result. Copy: from,
-  /// to.
+  /// to. Loop: none.
   std::vector<BufferRef> args;
   std::vector<std::string> argNames; // name of the tensor behind each argument
   int64_t bytesRead = 0, bytesWritten = 0; // distinct bytes, the plan's view
   double estimatedMicroseconds = 0;
   double compileCpuMilliseconds = 0; // not part of the artifact
 };
+
+/// Calls visit(step, trips) for `steps` and those inside of their loops, in
+/// order; `trips`: how often a run executes the step.
+template <typename Steps, typename Visit>
+void forEachStep(Steps &steps, Visit &&visit, int64_t trips = 1) {
+  for (auto &step : steps) {
+    visit(step, trips);
+    forEachStep(step.steps, visit, trips * step.trips);
+  }
+}
+
+/// Number of `steps` and of all that is in their loops.
+size_t countSteps(const std::vector<Step> &steps);
+
+/// A step and how often a run executes it.
+struct CountedStep {
+  const Step *step;
+  int64_t trips;
+};
+/// All of them, as forEachStep() goes through them.
+std::vector<CountedStep> flatten(const std::vector<Step> &steps);
 
 /// Everything that one target needs.
 struct TargetProgram {

@@ -5,6 +5,11 @@
 //
 // Of a program with open sizes everything is checked but what needs their
 // values; that is checked when it is bound and all sizes are numbers.
+//
+// A loop is gone through trip by trip, with the ranges that each trip has. Of a
+// very long one only the first trips and the last are, and what the trips in
+// between write is taken as written; that every range of every trip lies within
+// its memory is checked always.
 #include "runtime/program/validate.h"
 
 #include "runtime/program/bind.h"
@@ -16,6 +21,10 @@ namespace lockstitch {
 namespace {
 
 using Space = BufferRef::Space;
+
+constexpr int64_t kMostTrips = int64_t{1} << 40; // of a nest of loops
+constexpr size_t kMostLoops = 32;                // in each other
+constexpr int64_t kTripsChecked = 1 << 16; // launches: all trips up to here
 
 /// Disjoint intervals, begin -> end.
 class ByteSet {
@@ -201,18 +210,52 @@ private:
     return -1;
   }
 
+  /// First and last place that a range takes in any trip of the loops from
+  /// `depth` on.
+  struct Extent {
+    __int128 low, high;
+  };
+  Extent extentOf(const BufferRef &ref, size_t depth = 0) const {
+    Extent extent{ref.offset.value(), ref.offset.value()};
+    for (const TripStride &stride : ref.trips) {
+      if (stride.depth < depth)
+        continue;
+      __int128 last = stride.period ? stride.period - 1
+                                    : loops[stride.depth].trips - 1,
+               far = last * stride.bytes;
+      (far < 0 ? extent.low : extent.high) += far;
+    }
+    return extent;
+  }
+
   bool checkRange(const BufferRef &ref) {
     Dim memory = sizeOf(ref);
     if (memory == Dim(-1))
       return fail("no such memory: " + print(ref));
     if (!memory.isConstant() || isOpen(ref))
       return true;
-    int64_t size = memory.value(), offset = ref.offset.value(),
-            bytes = ref.bytes.value();
-    if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset)
-      return fail("outside its memory of " + std::to_string(size) +
-                  " bytes: " + print(ref));
+    for (const TripStride &stride : ref.trips)
+      if (stride.depth >= loops.size() || stride.phase < 0 ||
+          stride.period < 0 || stride.phase > kMostTrips ||
+          stride.period > kMostTrips)
+        return fail("moves with a loop that is not there: " + print(ref));
+    int64_t size = memory.value(), bytes = ref.bytes.value();
+    Extent extent = extentOf(ref);
+    if (extent.low < 0 || bytes < 0 || extent.high > size ||
+        bytes > size - extent.high)
+      return fail((ref.trips.empty() ? "outside its memory of "
+                                     : "in some trip outside its memory of ") +
+                  std::to_string(size) + " bytes: " + print(ref));
     return true;
+  }
+
+  /// The range in the current trips.
+  BufferRef current(const BufferRef &ref) const {
+    BufferRef range{ref.space, ref.index, ref.offset, ref.bytes};
+    for (const TripStride &stride : ref.trips)
+      range.offset =
+          range.offset.value() + stride.at(loops[stride.depth].trip);
+    return range;
   }
 
   bool isComputed(uint32_t constant) const {
@@ -228,11 +271,14 @@ private:
     bool mustBeWritten =
         ref.space == Space::Arena || ref.space == Space::Output ||
         (ref.space == Space::Constant && isComputed(ref.index));
-    if (mustBeWritten && !isOpenProgram &&
+    if (isOpenProgram)
+      return true;
+    BufferRef range = current(ref);
+    if (mustBeWritten &&
         !written[{ref.space, ref.index}].covers(
-            ref.offset.value(), ref.offset.value() + ref.bytes.value()))
+            range.offset.value(), range.offset.value() + range.bytes.value()))
       return fail("reads bytes that no earlier step has written: " +
-                  print(ref));
+                  print(range));
     return true;
   }
 
@@ -247,20 +293,83 @@ private:
     if (!allowed)
       return fail(std::string(inPrologue ? "the prologue writes " : "writes ") +
                   print(ref));
-    if (!isOpenProgram)
-      written[{ref.space, ref.index}].add(
-          ref.offset.value(), ref.offset.value() + ref.bytes.value());
+    if (isOpenProgram)
+      return true;
+    BufferRef range = current(ref);
+    written[{ref.space, ref.index}].add(
+        range.offset.value(), range.offset.value() + range.bytes.value());
     return true;
   }
 
   bool checkSteps(const std::vector<Step> &steps) {
     for (const Step &step : steps) {
       where = "target " + target->target + ", step '" + step.name + "'";
-      if (!checkStep(step))
+      if (step.kind == Step::Kind::Loop ? !checkLoop(step) : !checkStep(step))
         return false;
     }
     where = "target " + target->target;
     return true;
+  }
+
+  static int64_t weight(const std::vector<Step> &steps) {
+    int64_t sum = 0;
+    forEachStep(steps, [&](const Step &, int64_t trips) { sum += trips; });
+    return sum;
+  }
+
+  bool checkLoop(const Step &step) {
+    __int128 all = step.trips;
+    for (const auto &loop : loops)
+      all *= loop.trips;
+    if (step.trips < 1 || all > kMostTrips || loops.size() >= kMostLoops)
+      return fail("makes an impossible number of trips");
+    if (!step.args.empty())
+      return fail("is a loop with arguments");
+    loops.push_back({step.trips, 0});
+    bool isShort =
+        step.trips <= 4 || (all <= kTripsChecked &&
+                            step.trips * weight(step.steps) <= kTripsChecked);
+    for (int64_t trip = 0; trip < step.trips; ++trip) {
+      if (!isShort && trip == 3) {
+        addSkipped(step.steps);
+        trip = step.trips - 1;
+      }
+      loops.back().trip = trip;
+      if (!checkSteps(step.steps))
+        return false;
+    }
+    loops.pop_back();
+    return true;
+  }
+
+  /// What the trips between the first and the last write: ranges that follow
+  /// each other without a gap.
+  void addSkipped(const std::vector<Step> &steps) {
+    if (isOpenProgram)
+      return;
+    for (const Step &step : steps) {
+      for (size_t i = 0; i < step.args.size(); ++i) {
+        const BufferRef &ref = step.args[i];
+        if (!writes(step, i))
+          continue;
+        int64_t bytes = ref.bytes.value();
+        bool dense = true;
+        for (const TripStride &stride : ref.trips)
+          dense &= stride.bytes <= bytes && -stride.bytes <= bytes;
+        Extent extent = extentOf(ref);
+        if (dense)
+          written[{ref.space, ref.index}].add(
+              static_cast<int64_t>(extent.low),
+              static_cast<int64_t>(extent.high) + bytes);
+      }
+      addSkipped(step.steps);
+    }
+  }
+
+  bool writes(const Step &step, size_t argument) const {
+    return step.kind == Step::Kind::Launch
+               ? target->kernels[step.kernel].arguments[argument].isOutput
+               : argument + 1 == step.args.size();
   }
 
   bool checkStep(const Step &step) {
@@ -282,15 +391,14 @@ private:
     default:
       return fail("unknown kind of step");
     }
+    if (!step.steps.empty())
+      return fail("has steps but is no loop");
     if (step.args.size() != count)
       return fail("has " + std::to_string(step.args.size()) +
                   " arguments instead of " + std::to_string(count));
     if (step.kind == Step::Kind::Copy && !isOpen(step.args[0]) &&
         !isOpen(step.args[1]) && step.args[0].bytes != step.args[1].bytes)
       return fail("copies between ranges of different sizes");
-    auto writes = [&](size_t i) {
-      return kernel ? kernel->arguments[i].isOutput : i + 1 == count;
-    };
     for (size_t i = 0; i < count; ++i) {
       Dim needed = step.args[i].bytes;
       if (kernel)
@@ -305,11 +413,11 @@ private:
           needed.value() > step.args[i].bytes.value())
         return fail("argument " + std::to_string(i) + " needs " +
                     toString(needed) + " bytes, but is " + print(step.args[i]));
-      if (!writes(i) && !checkRead(step.args[i]))
+      if (!writes(step, i) && !checkRead(step.args[i]))
         return false;
     }
     for (size_t i = 0; i < count; ++i)
-      if (writes(i) && !checkWrite(step.args[i]))
+      if (writes(step, i) && !checkWrite(step.args[i]))
         return false;
     return true;
   }
@@ -346,6 +454,10 @@ private:
   const bool isOpenProgram;
   const TargetProgram *target = nullptr;
   bool inPrologue = false;
+  struct Loop {
+    int64_t trips, trip;
+  };
+  std::vector<Loop> loops; // around the current step
   std::map<std::pair<Space, uint32_t>, ByteSet> written;
   std::string where, reason;
 };

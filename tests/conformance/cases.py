@@ -11,6 +11,8 @@ import hashlib
 
 import numpy as np
 
+from control_flow import define_control_flow
+
 F32, F64, F16 = np.float32, np.float64, np.float16
 I64, I32, I8, U8 = np.int64, np.int32, np.int8, np.uint8
 SIZES = [(1,), (31,), (33,), (777,), (1, 1), (3, 33), (31, 7), (2, 3, 5), (4, 16, 64), (1, 777), (777, 1), (2, 1, 3, 4)]
@@ -38,6 +40,7 @@ def define(add):
                  windows, products, folded, further, ordered, scatters, resizes,
                  einsums, spreads):
         part(add)
+    define_control_flow(add, numbers)
 
 
 # --- elementwise ------------------------------------------------------------------------------------------------------

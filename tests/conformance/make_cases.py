@@ -32,11 +32,13 @@ def onnx_type(dtype):
 
 
 class Case:
-    def __init__(self, op, name, inputs, attributes=None, opset=DEFAULT_OPSET, constants=(), outputs=1, dtype="f32"):
+    def __init__(self, op, name, inputs, attributes=None, opset=DEFAULT_OPSET, constants=(), outputs=1, dtype="f32",
+                 captured=()):
         self.op, self.name, self.opset, self.outputs, self.dtype = op, name, opset, outputs, dtype
         self.attributes = dict(attributes or {})
         self.arrays = [None if x is None else np.asarray(x) for x in inputs]
         self.constants = constants
+        self.captured = [np.asarray(x) for x in captured]  # inputs of the model that only the node's bodies read: c0, c1 ...
         if "to" in self.attributes:
             self.attributes["to"] = onnx_type(TYPES[self.attributes["to"]])
         if isinstance(self.attributes.get("value"), np.ndarray):
@@ -66,6 +68,9 @@ class Case:
             else:
                 inputs.append(helper.make_tensor_value_info(name, onnx_type(x.dtype), x.shape))
                 data[name] = x
+        for i, x in enumerate(self.captured):
+            inputs.append(helper.make_tensor_value_info(f"c{i}", onnx_type(x.dtype), x.shape))
+            data[f"c{i}"] = x
         results = [f"y{i}" for i in range(self.outputs)]
         node = helper.make_node(self.op, names, results, name=f"the_{self.op}", **self.attributes)
         graph = helper.make_graph([node], self.op, inputs, [onnx.ValueInfoProto(name=r) for r in results], constants)
@@ -105,7 +110,7 @@ class Case:
 
 def main():
     folder = Path(sys.argv[1]).resolve()
-    code = [HERE / "cases.py", Path(__file__), HERE.parents[1] / "tools" / "requirements.txt"]
+    code = [HERE / "cases.py", HERE / "control_flow.py", Path(__file__), HERE.parents[1] / "tools" / "requirements.txt"]
     stamp = hashlib.sha256(b"".join(f.read_bytes() for f in code)).hexdigest()
     if (folder / "made_by").is_file() and (folder / "made_by").read_text() == stamp:
         print(f"{folder}: made already")

@@ -156,12 +156,14 @@ void printAnswers(const std::vector<std::string> &files,
 void printProgram(const CompiledModel &model) {
   const TargetProgram &target = model.session->target();
   int64_t kernels = 0, calls = 0, kernelBytes = 0, libraryBytes = 0;
-  for (const Step &step : target.steps) {
+  forEachStep(target.steps, [&](const Step &step, int64_t) {
+    if (step.kind == Step::Kind::Loop)
+      return;
     bool library = step.kind == Step::Kind::Library;
     (library ? calls : kernels) += 1;
     (library ? libraryBytes : kernelBytes) +=
         step.bytesRead + step.bytesWritten;
-  }
+  });
   auto row = [](std::string_view what, const std::string &figure) {
     fmt::print("  {:38} {:>12}\n", what, figure);
   };

@@ -19,14 +19,17 @@ std::string stepsText(const TargetProgram &target, const Report &report) {
       {"#", "step", "kind", "schemes", "read", "written", "estimated", "nodes"},
       {0, 4, 5, 6});
   size_t kernel = 0, library = 0;
-  for (size_t i = 0; i < target.steps.size(); ++i) {
-    const Step &step = target.steps[i];
+  std::vector<CountedStep> steps = flatten(target.steps);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step &step = *steps[i].step;
     std::string estimated = "-", kind, schemes = "-";
     if (step.kind == Step::Kind::Library) {
       const LibraryEntry &entry = report.libraryCalls[library++];
       kind = entry.kind;
       if (!entry.epilogue.empty())
         kind += "+" + join(entry.epilogue, "+");
+    } else if (step.kind == Step::Kind::Loop) {
+      kind = "loop of " + count(step.trips, "trip");
     } else {
       const KernelEntry &entry = report.kernels[kernel++];
       kind = step.kind == Step::Kind::Copy ? "copy" : "kernel";
@@ -34,6 +37,8 @@ std::string stepsText(const TargetProgram &target, const Report &report) {
       if (entry.estimatedMicroseconds)
         estimated = duration(*entry.estimatedMicroseconds * 1e-6);
     }
+    if (steps[i].trips > 1)
+      kind += " x " + std::to_string(steps[i].trips);
     table.add({std::to_string(i), step.name, kind, schemes,
                byteCount(step.bytesRead), byteCount(step.bytesWritten),
                estimated, joinShort(step.nodes, 8)});
@@ -46,9 +51,10 @@ std::string stepsText(const TargetProgram &target, const Report &report) {
 std::string refusalsText(const TargetProgram &target,
                          const std::vector<DecisionEntry> &decisions) {
   std::set<std::string> ofLibraries;
-  for (const Step &step : target.steps)
+  forEachStep(target.steps, [&](const Step &step, int64_t) {
     if (step.kind == Step::Kind::Library)
       ofLibraries.insert(step.nodes.begin(), step.nodes.end());
+  });
   Table table({"not merged", "with", "by", "because"});
   std::set<std::pair<std::string, std::string>> seen;
   size_t left = 0, libraries = 0;

@@ -48,7 +48,10 @@ ListedTarget listTarget(const TargetProgram &target) {
   listed.kernels = static_cast<int64_t>(target.kernels.size());
   bool matmul = false, conv = false;
   for (const std::vector<Step> *steps : {&target.steps, &target.prologue})
-    for (const Step &step : *steps) {
+    for (const auto &[counted, trips] : flatten(*steps)) {
+      const Step &step = *counted;
+      if (step.kind == Step::Kind::Loop)
+        continue;
       if (step.kind != Step::Kind::Library) {
         listed.launches += steps == &target.steps;
         continue;

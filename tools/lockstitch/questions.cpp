@@ -13,9 +13,10 @@ namespace {
 std::vector<size_t> stepsOf(const TargetProgram &target,
                             const std::string &node) {
   std::vector<size_t> found;
-  for (size_t i = 0; i < target.steps.size(); ++i)
-    if (std::find(target.steps[i].nodes.begin(), target.steps[i].nodes.end(),
-                  node) != target.steps[i].nodes.end())
+  std::vector<CountedStep> steps = flatten(target.steps);
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (const auto &nodes = steps[i].step->nodes;
+        std::find(nodes.begin(), nodes.end(), node) != nodes.end())
       found.push_back(i);
   return found;
 }
@@ -28,13 +29,18 @@ const char *kindText(const Step &step) {
     return "library call";
   case Step::Kind::Copy:
     return "copy";
+  case Step::Kind::Loop:
+    return "loop";
   }
   return "step";
 }
 
 std::string stepText(const TargetProgram &target, size_t index) {
-  return std::string(kindText(target.steps[index])) + " " +
-         target.steps[index].name + " (step " + std::to_string(index) + ")";
+  auto [step, trips] = flatten(target.steps)[index];
+  return std::string(kindText(*step)) + " " + step->name + " (step " +
+         std::to_string(index) +
+         (trips > 1 ? ", in a loop: " + std::to_string(trips) + " times" : "") +
+         ")";
 }
 
 /// "    launches_saved 1, bytes_saved 4096, us_a 1.52": nothing where nothing is
@@ -108,7 +114,7 @@ shortestWay(const TargetProgram &target,
 std::string placesText(const TargetProgram &target, const std::string &node) {
   std::string text;
   for (size_t i : stepsOf(target, node)) {
-    const Step &step = target.steps[i];
+    const Step &step = *flatten(target.steps)[i].step;
     text += "  " + stepText(target, i);
     if (step.nodes.size() > 1)
       text += " with " + joinShort(
@@ -232,7 +238,7 @@ std::string betweenText(const TargetProgram &target,
                      b + " in " + stepText(target, placesB.front()) + "\n";
   for (const auto &[node, places] :
        {std::pair(a, placesA), std::pair(b, placesB)})
-    if (target.steps[places.front()].kind == Step::Kind::Library)
+    if (flatten(target.steps)[places.front()].step->kind == Step::Kind::Library)
       text +=
           "  " + node + " is done by a library, which takes nothing else in\n";
   if (!reasons.empty())

@@ -54,8 +54,9 @@ ScheduleEntry scheduleEntry(const ScheduleReport &report) {
           report.lost};
 }
 
-LibraryEntry libraryEntry(const Step &step) {
+LibraryEntry libraryEntry(const Step &step, int64_t calls) {
   LibraryEntry entry;
+  entry.calls = calls;
   entry.name = step.name;
   entry.nodes = step.nodes;
   entry.bytesRead = step.bytesRead;
@@ -82,7 +83,9 @@ LibraryEntry libraryEntry(const Step &step) {
   return entry;
 }
 
-bool isKernel(const Step &step) { return step.kind != Step::Kind::Library; }
+bool isKernel(const Step &step) {
+  return step.kind == Step::Kind::Launch || step.kind == Step::Kind::Copy;
+}
 
 bool sameFinding(const Finding &a, const Finding &b) {
   return a.kind == b.kind && a.ptxLine == b.ptxLine;
@@ -91,8 +94,9 @@ bool sameFinding(const Finding &a, const Finding &b) {
 void addTo(std::vector<KernelEntry> &entries, const std::vector<Step> &steps,
            const RunStatistics &statistics) {
   size_t at = 0;
-  for (size_t i = 0; i < steps.size() && i < statistics.steps.size(); ++i) {
-    if (!isKernel(steps[i]))
+  std::vector<CountedStep> flat = flatten(steps);
+  for (size_t i = 0; i < flat.size() && i < statistics.steps.size(); ++i) {
+    if (!isKernel(*flat[i].step))
       continue;
     KernelEntry &entry = entries[at++];
     const StepStatistics &step = statistics.steps[i];
@@ -123,18 +127,19 @@ void addProgram(Report &report, const Program &program,
   totals.nodes = program.totalNodes;
   totals.kernelBytes = totals.libraryBytes = totals.launches = 0;
   std::set<std::string> distinct;
-  for (const Step &step : target.steps) {
-    int64_t bytes = step.bytesRead + step.bytesWritten;
-    if (!isKernel(step)) {
-      report.libraryCalls.push_back(libraryEntry(step));
+  forEachStep(target.steps, [&](const Step &step, int64_t trips) {
+    int64_t bytes = (step.bytesRead + step.bytesWritten) * trips;
+    if (step.kind == Step::Kind::Library) {
+      report.libraryCalls.push_back(libraryEntry(step, trips));
       *totals.libraryBytes += bytes;
-      continue;
     }
-    report.kernels.push_back(entryOf(target, step, 1));
+    if (!isKernel(step))
+      return;
+    report.kernels.push_back(entryOf(target, step, trips));
     *totals.kernelBytes += bytes;
     *totals.launches += report.kernels.back().launches;
     distinct.insert(*report.kernels.back().code);
-  }
+  });
   for (const Step &step : target.prologue)
     if (isKernel(step))
       report.prologueKernels.push_back(entryOf(target, step, 0));
@@ -165,7 +170,8 @@ void addCompilation(Report &report, const Compilation &compilation,
     if (known.target != target.target)
       continue;
     size_t at = 0, launch = 0;
-    for (const Step &step : target.steps) {
+    for (const auto &[counted, trips] : flatten(target.steps)) {
+      const Step &step = *counted;
       if (!isKernel(step))
         continue;
       KernelEntry &entry = report.kernels[at++];

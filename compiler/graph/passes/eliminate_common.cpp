@@ -27,7 +27,8 @@ bool same(const PrimitiveGraph &graph, const Primitive &a, const Primitive &b) {
          a.reducedDims == b.reducedDims && a.along == b.along &&
          a.descending == b.descending && a.target == b.target &&
          graph.type(a.result) == graph.type(b.result) && a.body == b.body &&
-         a.reducer == b.reducer && a.call == b.call;
+         a.reducer == b.reducer && a.call == b.call && a.loop == b.loop &&
+         a.projection == b.projection;
 }
 
 } // namespace

@@ -52,18 +52,33 @@ void eliminateDead(PrimitiveGraph &graph) {
   graph.values = std::move(values);
   graph.primitives = std::move(primitives);
   graph.storageRoots.clear();
+  graph.alignments.clear();
 }
 
-void cleanUp(PrimitiveGraph &graph) {
+void cleanUpBody(PrimitiveGraph &graph) {
   inlineConstants(graph);
   eliminateCommonPrimitives(graph);
   eliminateDead(graph);
+  if (std::any_of(graph.primitives.begin(), graph.primitives.end(),
+                  [](const Primitive &primitive) {
+                    return primitive.kind == Primitive::Kind::Loop;
+                  })) {
+    simplifyLoops(graph);
+    // What came out of the loops may be there already.
+    inlineConstants(graph);
+    eliminateCommonPrimitives(graph);
+    eliminateDead(graph);
+  }
   absorbViews(graph);
   eliminateDead(graph);
   lowerPushes(graph);
   lowerSorts(graph);
   eliminateCommonPrimitives(graph);
   eliminateDead(graph);
+}
+
+void cleanUp(PrimitiveGraph &graph) {
+  cleanUpBody(graph);
   computeStorageRoots(graph);
 }
 

@@ -110,7 +110,9 @@ private:
 
 void inlineConstants(PrimitiveGraph &graph) {
   for (Primitive &primitive : graph.primitives)
-    if (primitive.kind != Primitive::Kind::Library)
+    if (primitive.kind != Primitive::Kind::Library &&
+        primitive.kind != Primitive::Kind::Loop &&
+        primitive.kind != Primitive::Kind::Project)
       Rewriter(graph, primitive).run();
 }
 

@@ -6,6 +6,7 @@
 // The views of a product are offsets into whole tensors; taken apart into the tensors' coordinates they are index maps. The
 // result is written in its own order, so its view is inverted: of strides that nest, each coordinate is (e floordiv stride)
 // mod extent.
+#include "compiler/graph/loop.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/product_space.h"
 
@@ -180,9 +181,15 @@ private:
 void lowerLibraryCalls(
     PrimitiveGraph &graph,
     const std::function<bool(const LibraryCall &)> &isTaken) {
-  for (Primitive &primitive : graph.primitives)
+  for (Primitive &primitive : graph.primitives) {
     if (primitive.kind == Primitive::Kind::Library && !isTaken(primitive.call))
       CallLowering(graph, primitive).run();
+    if (primitive.kind != Primitive::Kind::Loop)
+      continue;
+    auto loop = std::make_shared<Loop>(*primitive.loop);
+    lowerLibraryCalls(loop->body, isTaken);
+    primitive.loop = std::move(loop);
+  }
 }
 
 } // namespace lockstitch

@@ -28,11 +28,17 @@ void lowerPushes(PrimitiveGraph &graph);
 /// Rewrites every Sort into two reductions that count.
 void lowerSorts(PrimitiveGraph &graph);
 
+/// Drops what loops carry, collect and capture for nothing, cleans up their bodies, computes before a loop what is the same
+/// in every trip. Needs a graph without dead primitives, leaves some.
+void simplifyLoops(PrimitiveGraph &graph);
+
+/// All of the above, as for a graph of which more is to come: the body of a loop.
+void cleanUpBody(PrimitiveGraph &graph);
+
 /// Library calls that `isTaken` denies become reductions: slow, and right. After the clean-up, which absorbs views into them.
-/// Only bare calls are known here; one that comes with an addend stays as it is.
-void lowerLibraryCalls(
-    PrimitiveGraph &graph,
-    const std::function<bool(const LibraryCall &)> &isTaken);
+/// Only bare calls are known here; one that comes with an addend stays as it is. Those in the bodies of loops as well.
+void lowerLibraryCalls(PrimitiveGraph &graph,
+                       const std::function<bool(const LibraryCall &)> &isTaken);
 
 /// All of the above but the last, then computes the storage roots.
 void cleanUp(PrimitiveGraph &graph);

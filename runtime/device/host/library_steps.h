@@ -18,17 +18,19 @@ public:
   /// Prepares every library step of prologue and steps; `target` must outlive
   /// this.
   Status prepare(const TargetProgram &target) {
+    Status failed;
     for (const std::vector<Step> *list : {&target.prologue, &target.steps})
-      for (const Step &step : *list) {
-        if (step.kind != Step::Kind::Library)
-          continue;
+      forEachStep(*list, [&](const Step &step, int64_t) {
+        if (step.kind != Step::Kind::Library || !failed.ok())
+          return;
         Result<std::shared_ptr<const PreparedCall>> call =
             prepareLibraryCall(step.library, step.name);
-        if (!call.ok())
-          return call.error();
-        calls[&step] = *call;
-      }
-    return {};
+        if (call.ok())
+          calls[&step] = *call;
+        else
+          failed = call.error();
+      });
+    return failed;
   }
 
   int64_t scratchBytes(int threads) const {

@@ -327,10 +327,16 @@ TEST(NodeIds, InBodiesFollowTheirParent) {
   EXPECT_EQ(fateOf(graph, "choose"), Origin::Fate::Folded);
   EXPECT_EQ(fateOf(graph, "choose/else_branch/Abs#0"), Origin::Fate::Dead);
 
+  // A condition that is an input: both branches, and a select.
   maker.proto.mutable_graph()->clear_initializer();
   maker.input("c", ElementType::Bool, {});
-  EXPECT_THAT(refusal(maker), HasSubstr("choose: If-17 (bool[]): its condition "
-                                        "is computed from the model's inputs"));
+  graph = imported(maker);
+  EXPECT_EQ(fateOf(graph, "choose/else_branch/Abs#0"), Origin::Fate::Primitive);
+  HostTensor x = f32({2}, {1, -2});
+  EXPECT_THAT(evaluated(graph, {x, tensor(ElementType::Bool, {}, {1})}),
+              ElementsAre(-1, 2));
+  EXPECT_THAT(evaluated(graph, {x, tensor(ElementType::Bool, {}, {0})}),
+              ElementsAre(1, 2));
 }
 
 // --- Folding and fates

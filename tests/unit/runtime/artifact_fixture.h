@@ -123,6 +123,21 @@ inline Program everything() {
   copy.kind = Step::Kind::Copy;
   copy.args = {arena(0, 24), {BufferRef::Space::Workspace, 0, 8, 24}};
   host.steps.push_back(copy);
+  Step loop, inner;
+  inner = copy;
+  inner.args = {arena(0, 24), arena(0, 24)};
+  inner.args[0].trips = {{0, 8, 0, 0}};
+  inner.args[1].trips = {{0, 24, 1, 2}, {1, -3, 0, 0}};
+  inner.args[1].offset = 6;
+  loop.kind = Step::Kind::Loop;
+  loop.name = "loop";
+  loop.nodes = {"node"};
+  loop.trips = 3;
+  inner.name = "moving copy";
+  Step nested = loop;
+  nested.steps = {inner};
+  loop.steps = {nested, copy};
+  host.steps.push_back(loop);
   host.outputs = {output(0, 192)};
 
   TargetProgram gpu;

@@ -29,6 +29,8 @@ void expectEqual(const std::vector<Step> &a, const std::vector<Step> &b) {
     EXPECT_EQ(a[i].bytesRead, b[i].bytesRead);
     EXPECT_EQ(a[i].bytesWritten, b[i].bytesWritten);
     EXPECT_EQ(a[i].estimatedMicroseconds, b[i].estimatedMicroseconds);
+    EXPECT_EQ(a[i].trips, b[i].trips);
+    expectEqual(a[i].steps, b[i].steps);
   }
 }
 

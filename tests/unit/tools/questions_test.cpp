@@ -48,6 +48,23 @@ TEST(Questions, PlacesOfANode) {
   EXPECT_EQ(placesText(target(), "nobody"), "");
 }
 
+TEST(Questions, PlacesInALoop) {
+  TargetProgram made = target();
+  Step loop;
+  loop.kind = Step::Kind::Loop;
+  loop.name = "l";
+  loop.nodes = {"loop"};
+  loop.trips = 4;
+  loop.steps = {made.steps[2], made.steps[1]};
+  made.steps = {made.steps[0], loop, made.steps[3]};
+  EXPECT_EQ(placesText(made, "loop"), "  loop l (step 1)\n");
+  EXPECT_EQ(placesText(made, "c"),
+            "  kernel k1 (step 2, in a loop: 4 times) with d\n");
+  EXPECT_EQ(placesText(made, "e"), "  kernel k2 (step 4) with d\n");
+  EXPECT_THAT(betweenText(made, kDecisions, "product", "c"),
+              HasSubstr("product is done by a library"));
+}
+
 TEST(Questions, DecisionsOfANode) {
   EXPECT_EQ(decisionsText(kDecisions, "e"),
             "  d and e: refused by profit: too many registers\n  c and e: "

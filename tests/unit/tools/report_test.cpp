@@ -121,6 +121,39 @@ TEST(Report, KernelsCopiesAndLibraryCallsOfAProgram) {
   EXPECT_EQ(found["prologue_kernels"][0]["launches"], 0);
 }
 
+TEST(Report, InALoopLaunchesAndCallsCountItsTrips) {
+  Report report;
+  Program made = program("host");
+  TargetProgram &target = made.targets[0];
+  Step outer, inner; // first, product; then 5 times: second, and 3 times copy
+  outer.kind = inner.kind = Step::Kind::Loop;
+  outer.name = "outer";
+  outer.trips = 5;
+  inner.trips = 3;
+  inner.steps = {target.steps[1], target.steps[3]};
+  outer.steps = {target.steps[2], inner};
+  target.steps = {target.steps[0], target.steps[1], outer};
+  addProgram(report, made, target);
+  RunStatistics run, prologue;
+  run.steps.resize(countSteps(target.steps));
+  ASSERT_EQ(run.steps.size(), 7u);
+  run.steps[3].counters = LaunchCounters{.barriers = 9}; // second
+  addStatistics(report, target, run, prologue);
+  json found = jsonOf(report);
+  ASSERT_EQ(found["kernels"].size(), 3u); // a loop is none
+  EXPECT_EQ(found["kernels"][0]["launches"], 1);
+  EXPECT_EQ(found["kernels"][1]["launches"], 5);
+  EXPECT_EQ(found["kernels"][1]["counters"]["barriers"], 9);
+  EXPECT_EQ(found["kernels"][2]["launches"], 15);
+  ASSERT_EQ(found["library_calls"].size(), 2u);
+  EXPECT_EQ(found["library_calls"][0]["calls"], 1);
+  EXPECT_EQ(found["library_calls"][1]["calls"], 15);
+  EXPECT_EQ(found["totals"]["kernels"], 3);
+  EXPECT_EQ(found["totals"]["launches"], 21);
+  EXPECT_EQ(found["totals"]["kernel_bytes"], 110 + 5 * 110 + 15 * 10);
+  EXPECT_EQ(found["totals"]["library_bytes"], 16 * 1001);
+}
+
 TEST(Report, LaunchShapesAndCompilerFiguresOfAGpuTarget) {
   Report report;
   auto made = std::make_shared<Program>(program("sm_90"));

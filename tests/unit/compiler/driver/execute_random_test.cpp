@@ -4,6 +4,7 @@
 #include "compiler/graph/evaluate.h"
 #include "runtime/session/session.h"
 #include "tests/unit/compiler/random_graph.h"
+#include "tests/unit/compiler/random_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -94,11 +95,18 @@ void expectClose(const std::vector<HostTensor> &want,
   }
 }
 
+PrimitiveGraph plainGraph(uint32_t seed) {
+  return randomGraph(seed, 4 + seed % 25);
+}
+PrimitiveGraph loopGraph(uint32_t seed) { return randomLoop(seed, seed % 3); }
+
 void check(uint32_t first, uint32_t last, DeviceKind device,
-           const std::string &target) {
+           const std::string &target,
+           PrimitiveGraph (*make)(uint32_t) = plainGraph) {
   for (uint32_t seed = first; seed < last; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    PrimitiveGraph graph = randomGraph(seed, 4 + seed % 25);
+    PrimitiveGraph graph = make(seed);
+    ASSERT_EQ(graph.verify().value_or(""), "");
     std::vector<HostTensor> inputs = randomInputs(graph, seed);
     auto want = evaluateGraph(graph, inputs);
     ASSERT_TRUE(want.ok());
@@ -122,6 +130,14 @@ void check(uint32_t first, uint32_t last, DeviceKind device,
         return;
     }
   }
+}
+
+// Loops, loops in them, and in those.
+TEST(ExecuteRandom, LoopsOnTheHost) {
+  check(0, 60, DeviceKind::Host, "host", loopGraph);
+}
+TEST(ExecuteRandom, LoopsOnTheSimulator) {
+  check(150, 190, DeviceKind::Simulator, "sm_90", loopGraph);
 }
 
 TEST(ExecuteRandom, Host) { check(0, 60, DeviceKind::Host, "host"); }

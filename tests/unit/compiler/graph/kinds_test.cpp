@@ -286,7 +286,7 @@ TEST(Kinds, TextThatIsNoPrimitiveIsRefused) {
   std::string error;
   EXPECT_FALSE(parsePrimitiveGraph("%0 = gather \"x\"", graph, error));
   EXPECT_THAT(error, HasSubstr("expected input, constant, pull, reduce, "
-                               "library, scan, push or sort"));
+                               "library, scan, push, sort, loop or project"));
 }
 
 } // namespace

@@ -356,7 +356,8 @@ TEST(PlanText, ErrorsNameTheLine) {
     const char *text, *error;
   } cases[] = {
       {"kernel \"p0\"\nfuse \"p2\"",
-       "line 2: expected 'kernel', 'library' or 'schedule', got 'fuse'"},
+       "line 2: expected 'kernel', 'library', 'loop' or 'schedule', got "
+       "'fuse'"},
       {"kernel \"p0\" \"p9\"", "line 1: the model has no primitive 'p9'"},
       {"schedule vector 4", "line 1: a schedule stands below its kernel"},
       {"kernel \"p0\"\nlibrary \"p1\"\nschedule vector 4",
