@@ -27,7 +27,7 @@ int64_t alignUp(int64_t bytes) {
 }
 
 BufferRef moved(BufferRef place, int64_t offset) {
-  place.offset += offset;
+  place.offset = place.offset + offset;
   return place;
 }
 
@@ -35,7 +35,7 @@ BufferRef moved(BufferRef place, int64_t offset) {
 BufferRef sliceOf(BufferRef place, uint32_t depth, int64_t trips, int64_t bytes,
                   bool reversed) {
   if (reversed)
-    place.offset += (trips - 1) * bytes;
+    place.offset = place.offset + (trips - 1) * bytes;
   place.bytes = bytes;
   if (bytes)
     place.trips.push_back({depth, reversed ? -bytes : bytes, 0, 0});
@@ -342,7 +342,7 @@ void LevelBuilder::emitLoop(LoopState &state, int64_t base,
     step.name = state.primitive.name + what;
     if (!node.empty())
       step.nodes = {node};
-    step.bytesRead = step.bytesWritten = from.bytes;
+    step.bytesRead = step.bytesWritten = from.bytes.value();
     step.args = {std::move(from), std::move(into)};
     step.argNames = {std::move(fromName), std::move(intoName)};
     return step;

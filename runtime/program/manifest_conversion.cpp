@@ -135,7 +135,7 @@ void put(manifest::Step &to, const Step &from, const SymbolTable &symbols) {
     return;
   to.set_trips(from.trips);
   for (const Step &step : from.steps)
-    put(*to.add_steps(), step);
+    put(*to.add_steps(), step, symbols);
 }
 
 // --- from ---

@@ -253,8 +253,7 @@ private:
   BufferRef current(const BufferRef &ref) const {
     BufferRef range{ref.space, ref.index, ref.offset, ref.bytes};
     for (const TripStride &stride : ref.trips)
-      range.offset =
-          range.offset.value() + stride.at(loops[stride.depth].trip);
+      range.offset = range.offset.value() + stride.at(loops[stride.depth].trip);
     return range;
   }
 

@@ -57,14 +57,14 @@ void check(const PrimitiveGraph &graph, const std::string &target,
     const Program &program = *compiled->program;
     std::vector<TensorView> views;
     for (size_t i = 0; i < inputs.size(); ++i)
-      views.push_back({inputs[i].type.element, program.inputs[i].shape,
+      views.push_back({inputs[i].type.element, program.inputs[i].extents(),
                        inputs[i].bytes.data()});
     std::vector<std::vector<std::byte>> got;
     std::vector<MutableTensorView> results;
     got.reserve(want->size());
     for (size_t i = 0; i < want->size(); ++i) {
       got.emplace_back((*want)[i].bytes.size());
-      results.push_back({program.outputs[i].type, program.outputs[i].shape,
+      results.push_back({program.outputs[i].type, program.outputs[i].extents(),
                          got.back().data()});
     }
     Status status = (*context)->run(views, results);

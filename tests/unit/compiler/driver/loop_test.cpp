@@ -49,14 +49,14 @@ Ran run(std::shared_ptr<const Program> program,
   EXPECT_TRUE(context.ok());
   std::vector<TensorView> views;
   for (size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({inputs[i].type.element, program->inputs[i].shape,
+    views.push_back({inputs[i].type.element, program->inputs[i].extents(),
                      inputs[i].bytes.data()});
   Ran ran;
   std::vector<MutableTensorView> results;
   for (const TensorInfo &info : program->outputs)
     ran.outputs.emplace_back(info.bytes(), std::byte{0xff});
   for (size_t i = 0; i < ran.outputs.size(); ++i)
-    results.push_back({program->outputs[i].type, program->outputs[i].shape,
+    results.push_back({program->outputs[i].type, program->outputs[i].extents(),
                        ran.outputs[i].data()});
   // Twice: a run must not depend on what the one before left behind.
   for (int i = 0; i < 2; ++i)
