@@ -3,7 +3,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/evaluate_scalar.h"
-#include "runtime/session/session.h"
+#include "tests/unit/compiler/driver/run_program.h"
 #include "tests/unit/compiler/graph_maker.h"
 
 #include <gtest/gtest.h>
@@ -48,30 +48,11 @@ void check(const PrimitiveGraph &graph, const std::string &target,
     options.assemble = false;
     auto compiled = compile(graph, options);
     ASSERT_TRUE(compiled.ok()) << compiled.error().messages[0].reason;
-    SessionOptions sessionOptions;
-    sessionOptions.device = device;
-    auto session = Session::create(compiled->program, sessionOptions);
-    ASSERT_TRUE(session.ok()) << session.error().messages[0].reason;
-    auto context = (*session)->createContext();
-    ASSERT_TRUE(context.ok());
-    const Program &program = *compiled->program;
-    std::vector<TensorView> views;
-    for (size_t i = 0; i < inputs.size(); ++i)
-      views.push_back({inputs[i].type.element, program.inputs[i].extents(),
-                       inputs[i].bytes.data()});
-    std::vector<std::vector<std::byte>> got;
-    std::vector<MutableTensorView> results;
-    got.reserve(want->size());
-    for (size_t i = 0; i < want->size(); ++i) {
-      got.emplace_back((*want)[i].bytes.size());
-      results.push_back({program.outputs[i].type, program.outputs[i].extents(),
-                         got.back().data()});
-    }
-    Status status = (*context)->run(views, results);
-    ASSERT_TRUE(status.ok()) << status.error().messages[0].reason;
-    for (const StepStatistics &step : (*context)->statistics().steps)
-      for (const Finding &finding : step.findings)
-        ADD_FAILURE() << finding.kind << ": " << finding.message;
+    SessionOptions session;
+    session.device = device;
+    std::vector<std::vector<std::byte>> got =
+        runProgram(compiled->program, inputs, session).outputs;
+    ASSERT_EQ(got.size(), want->size());
     for (size_t i = 0; i < want->size(); ++i) {
       const HostTensor &expected = (*want)[i];
       ElementType type = expected.type.element;

@@ -2,7 +2,7 @@
 // evaluator: stitched, with every primitive alone, and without libraries.
 #include "compiler/driver/compile.h"
 #include "compiler/graph/evaluate.h"
-#include "runtime/session/session.h"
+#include "tests/unit/compiler/driver/run_program.h"
 #include "tests/unit/compiler/random_graph.h"
 #include "tests/unit/compiler/random_loop.h"
 
@@ -41,33 +41,10 @@ std::vector<std::vector<float>> run(std::shared_ptr<const Program> program,
   options.device = device;
   options.threads = threads;
   options.seed = seed;
-  auto session = Session::create(program, options);
-  if (!session.ok()) {
-    ADD_FAILURE() << session.error().messages[0].reason;
-    return {};
-  }
-  auto context = (*session)->createContext();
-  EXPECT_TRUE(context.ok());
-  std::vector<TensorView> views;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({inputs[i].type.element, program->inputs[i].extents(),
-                     inputs[i].bytes.data()});
   std::vector<std::vector<float>> outputs;
-  std::vector<MutableTensorView> results;
-  outputs.reserve(program->outputs.size());
-  for (const TensorInfo &info : program->outputs) {
-    outputs.emplace_back(info.elements(), NAN);
-    results.push_back({info.type, info.extents(), outputs.back().data()});
-  }
-  // Twice: a run must not depend on what the one before left behind.
-  for (int i = 0; i < 2; ++i) {
-    Status status = (*context)->run(views, results);
-    if (!status.ok())
-      ADD_FAILURE() << status.error().messages[0].reason;
-    for (const StepStatistics &step : (*context)->statistics().steps)
-      for (const Finding &finding : step.findings)
-        ADD_FAILURE() << finding.kind << ": " << finding.message
-                      << " in PTX line " << finding.ptxLine;
+  for (const auto &bytes : runProgram(program, inputs, options).outputs) {
+    outputs.emplace_back(bytes.size() / sizeof(float));
+    std::memcpy(outputs.back().data(), bytes.data(), bytes.size());
   }
   return outputs;
 }

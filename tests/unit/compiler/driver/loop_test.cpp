@@ -3,7 +3,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/graph/evaluate.h"
 #include "runtime/program/artifact.h"
-#include "runtime/session/session.h"
+#include "tests/unit/compiler/driver/run_program.h"
 #include "tests/unit/compiler/loop_graphs.h"
 
 #include <gmock/gmock.h>
@@ -30,43 +30,12 @@ std::vector<HostTensor> inputsOf(const PrimitiveGraph &graph) {
   return inputs;
 }
 
-struct Ran {
-  std::vector<std::vector<std::byte>> outputs;
-  RunStatistics statistics;
-};
-
 Ran run(std::shared_ptr<const Program> program,
         const std::vector<HostTensor> &inputs, DeviceKind device) {
   SessionOptions options;
   options.device = device;
   options.threads = 2;
-  auto session = Session::create(program, options);
-  if (!session.ok()) {
-    ADD_FAILURE() << session.error().messages[0].reason;
-    return {};
-  }
-  auto context = (*session)->createContext();
-  EXPECT_TRUE(context.ok());
-  std::vector<TensorView> views;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    views.push_back({inputs[i].type.element, program->inputs[i].extents(),
-                     inputs[i].bytes.data()});
-  Ran ran;
-  std::vector<MutableTensorView> results;
-  for (const TensorInfo &info : program->outputs)
-    ran.outputs.emplace_back(info.bytes(), std::byte{0xff});
-  for (size_t i = 0; i < ran.outputs.size(); ++i)
-    results.push_back({program->outputs[i].type, program->outputs[i].extents(),
-                       ran.outputs[i].data()});
-  // Twice: a run must not depend on what the one before left behind.
-  for (int i = 0; i < 2; ++i)
-    if (Status status = (*context)->run(views, results); !status.ok())
-      ADD_FAILURE() << status.error().messages[0].reason;
-  ran.statistics = (*context)->statistics();
-  for (const StepStatistics &step : ran.statistics.steps)
-    for (const Finding &finding : step.findings)
-      ADD_FAILURE() << finding.kind << ": " << finding.message;
-  return ran;
+  return runProgram(std::move(program), inputs, options);
 }
 
 std::shared_ptr<const Program>
