@@ -91,7 +91,7 @@ template <typename T> std::string printed(T &&thing) {
 } // namespace
 
 struct CodeGenerator::Impl {
-  explicit Impl(CodegenOptions options)
+  explicit Impl(const CodegenOptions &options)
       : options(options),
         context(makeRegistry(), MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
@@ -222,7 +222,7 @@ struct CodeGenerator::Impl {
   bool crashed = false;
 };
 
-CodeGenerator::CodeGenerator(CodegenOptions options) {
+CodeGenerator::CodeGenerator(const CodegenOptions &options) {
   initialiseTargets();
   impl = std::make_unique<Impl>(options);
 }

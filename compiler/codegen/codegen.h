@@ -91,7 +91,7 @@ struct HostObject {
 /// whatever reaches code generation was accepted before.
 class CodeGenerator {
 public:
-  explicit CodeGenerator(CodegenOptions options = {});
+  explicit CodeGenerator(const CodegenOptions &options = {});
   ~CodeGenerator();
   CodeGenerator(const CodeGenerator &) = delete;
   CodeGenerator &operator=(const CodeGenerator &) = delete;

@@ -2,6 +2,7 @@
 
 #include "runtime/program/float16.h"
 
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -357,8 +358,8 @@ Slot constantSlot(ElementType type, const ScalarConstant &constant) {
 void applyOpcode(ScalarOpcode opcode, ElementType type, ElementType argType,
                  std::span<const Slot *const> args, Slot *result,
                  size_t count) {
-  const Slot *a = args.size() > 0 ? args[0] : nullptr,
-             *b = args.size() > 1 ? args[1] : a,
+  assert(!args.empty() && "leaves have no arguments and are no operations");
+  const Slot *a = args[0], *b = args.size() > 1 ? args[1] : a,
              *c = args.size() > 2 ? args[2] : a;
   if (opcode == ScalarOpcode::Select) {
     for (size_t i = 0; i < count; ++i)

@@ -446,7 +446,10 @@ private:
       }
       ++at;
     }
-    return at < line.size() && line[at++] == '"';
+    if (at >= line.size())
+      return false;
+    ++at; // the closing quote
+    return true;
   }
   bool shape(Shape &shape) {
     if (word("scalar"))
@@ -492,7 +495,7 @@ private:
       constant.integer = std::strtoll(text.c_str(), nullptr, 10);
     return true;
   }
-  bool fail(std::string message) {
+  bool fail(const std::string &message) {
     error = "line " + std::to_string(lineNumber) + ": " + message;
     return false;
   }

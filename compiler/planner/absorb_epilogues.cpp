@@ -110,6 +110,7 @@ private:
         decision.byProfit = merged;
         decision.reason = std::move(reason);
         decision.figures = std::move(figures);
+        return;
       }
   }
 

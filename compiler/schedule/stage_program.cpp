@@ -389,7 +389,7 @@ private:
     for (StageValueId result : fold.results)
       define(result);
   }
-  void fail(std::string what) {
+  void fail(const std::string &what) {
     if (!problem)
       problem = program.name + ": " + what;
   }

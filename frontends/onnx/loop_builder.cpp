@@ -34,11 +34,12 @@ ValueId LoopBuilder::capture(ValueId operand) {
   const Value &value = outer.graph.values[operand];
   // What depends on constants only may steer shapes in the body, too.
   std::optional<OperandView> bytes;
+  if (value.kind != Value::Kind::Constant && !isFloat(value.type.element))
+    bytes = outer.constantBytes(operand);
   if (value.kind == Value::Kind::Constant)
     it->second = body.graph.addConstant(value.name, value.type,
                                         ConstantData(value.constant));
-  else if (!isFloat(value.type.element) &&
-           (bytes = outer.constantBytes(operand)))
+  else if (bytes)
     it->second =
         body.constant(value.type, {bytes->bytes.begin(), bytes->bytes.end()});
   else {

@@ -178,7 +178,7 @@ ValueId padAxis(GraphBuilder &graph, ValueId value, size_t axis, int64_t before,
   BodyBuilder body(graph, toShape(to));
   IndexExpr along = IndexExpr::dim(axis) - IndexExpr::constant(before);
   std::vector<IndexExpr> at = identityAt(to.size());
-  auto readAt = [&](IndexExpr where, bool constrained) {
+  auto readAt = [&](const IndexExpr &where, bool constrained) {
     at[axis] = where;
     std::vector<IndexConstraint> within;
     if (constrained)
