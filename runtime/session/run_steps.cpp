@@ -96,11 +96,8 @@ Status runSteps(const std::vector<Step> &steps, const std::vector<Step> &sized,
                 const Bindings &bindings, Queue &queue,
                 RunStatistics &statistics) {
   statistics.steps.assign(countSteps(steps), {});
-  if (Status status = StepRunner(kernels, bindings, queue, statistics.steps)
-                          .run(steps, sized, 0);
-      !status.ok())
-    return status;
-  return queue.synchronise();
+  return StepRunner(kernels, bindings, queue, statistics.steps)
+      .run(steps, sized, 0);
 }
 
 } // namespace lockstitch

@@ -42,7 +42,7 @@ private:
   }
 };
 
-/// Executes `steps`, loops as often as they make trips, and waits for them. They are the loaded program's, which the module
+/// Executes `steps`, loops as often as they make trips, all of them on the queue; nobody waits here. They are the loaded program's, which the module
 /// knows; `sized` are beside them, of `kernels`, with numbers for sizes. The statistics are one entry per step, a loop's
 /// followed by those of its own steps, summed over the trips. Errors: the device's.
 Status runSteps(const std::vector<Step> &steps, const std::vector<Step> &sized,

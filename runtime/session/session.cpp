@@ -147,6 +147,8 @@ public:
                                  **queue, prologue);
         !status.ok())
       return status;
+    if (Status status = (*queue)->synchronise(); !status.ok())
+      return status;
     prologue.seconds = secondsSince(begin);
     return {};
   }
@@ -235,6 +237,8 @@ class ContextImpl final : public ExecutionContext {
 public:
   explicit ContextImpl(std::shared_ptr<const SessionImpl> session)
       : session(std::move(session)) {}
+  /// Memory is given back when nothing uses it any more.
+  ~ContextImpl() override { (void)ContextImpl::wait(); }
 
   Status initialise() {
     const SessionImpl &s = *session;
@@ -282,9 +286,12 @@ public:
       return status;
     if (Status status = fetchOutputs(outputs); !status.ok())
       return status;
+    Status done = options.asynchronous ? Status() : queue->synchronise();
     lastRun.seconds = secondsSince(begin);
-    return {};
+    return done;
   }
+
+  Status wait() override { return queue ? queue->synchronise() : Status(); }
 
   const RunStatistics &statistics() const override { return lastRun; }
 
@@ -294,6 +301,9 @@ private:
   Status useSizes(const Sizes &wanted) {
     if (sizes.target == wanted.target)
       return {};
+    // What is under way uses the memories that may be replaced here.
+    if (Status status = wait(); !status.ok())
+      return status;
     int64_t arenaBytes = wanted.target->arenaBytes.value(),
             workspaceBytes = wanted.target->workspaceBytes.value();
     if (!arena || arena->bytes < arenaBytes) {
@@ -332,6 +342,9 @@ private:
   Status useStream(Stream wanted) {
     if (queue && wanted.native == stream.native)
       return {};
+    // The memories are the same on every stream: what is under way ends first.
+    if (Status status = wait(); !status.ok())
+      return status;
     Result<std::unique_ptr<Queue>> created =
         session->module->createQueue(wanted);
     if (!created.ok())
@@ -442,7 +455,7 @@ private:
       if (Status status = queue->download(to, from, bytes); !status.ok())
         return status;
     }
-    return queue->synchronise();
+    return {};
   }
 
   std::shared_ptr<const SessionImpl> session; // first: outlives what follows

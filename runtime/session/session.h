@@ -55,7 +55,11 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  Stream stream;
+  Stream stream = {};
+  /// Return when the work is on the stream; ExecutionContext::wait() returns
+  /// when the outputs are there. Until then inputs and outputs stay the
+  /// caller's to keep. (The host and the simulator are done on return.)
+  bool asynchronous = false;
 };
 
 class ExecutionContext {
@@ -65,14 +69,18 @@ public:
   /// Program::outputs; element types and shapes must be those. Where the program
   /// leaves sizes open, the shapes of the inputs give its symbols values
   /// (bindSymbols); memory of the context grows with the sizes. Outputs must not
-  /// overlap inputs or each other. Returns when the outputs are there. Not to
+  /// overlap inputs or each other. Returns when the outputs are there, unless
+  /// the options say asynchronous; then more runs may follow on the stream. Not to
   /// be called from two threads at once on one context. Errors: refused (count,
   /// type, shape, null data; the message has the shapes that the program
   /// takes); device failed.
   virtual Status run(std::span<const TensorView> inputs,
                      std::span<const MutableTensorView> outputs,
                      const RunOptions &options = {}) = 0;
-  /// Of the last run; steps beside target().steps.
+  /// Waits for all runs so far; at once if there was none. Errors of
+  /// asynchronous work (device failed) appear here at the latest.
+  virtual Status wait() = 0;
+  /// Of the last run, once it was waited for; steps beside target().steps.
   virtual const RunStatistics &statistics() const = 0;
 };
 

@@ -73,6 +73,31 @@ TEST(Session, RunsKernelsOverArenaAndConstants) {
   }
 }
 
+// The host is done on return; what is tested is that nothing else changes, and
+// that waiting for nothing is right.
+TEST(Session, RunsMayFollowEachOtherBeforeTheyAreWaitedFor) {
+  auto session = open(addAndDouble(33));
+  auto context = session->createContext();
+  ASSERT_TRUE(context.ok()) << text(context);
+  EXPECT_TRUE((*context)->wait().ok());
+  std::vector<float> x(33 * 16, 1.5f), first(33 * 16), second(33 * 16),
+      once(33 * 16);
+  TensorView in{ElementType::F32, {33, 16}, x.data()};
+  for (std::vector<float> *y : {&first, &second}) {
+    MutableTensorView out{ElementType::F32, {33, 16}, y->data()};
+    Status status =
+        (*context)->run({&in, 1}, {&out, 1}, {.asynchronous = true});
+    ASSERT_TRUE(status.ok()) << text(status);
+  }
+  ASSERT_TRUE((*context)->wait().ok());
+  MutableTensorView out{ElementType::F32, {33, 16}, once.data()};
+  ASSERT_TRUE((*context)->run({&in, 1}, {&out, 1}).ok());
+  EXPECT_EQ(first, once);
+  EXPECT_EQ(second, once);
+  EXPECT_EQ((*context)->statistics().steps.size(),
+            session->target().steps.size());
+}
+
 TEST(Session, TakesBuffersOfAnyAlignment) {
   auto session = open(addAndDouble(33));
   auto context = session->createContext();
