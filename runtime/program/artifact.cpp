@@ -151,44 +151,15 @@ Result<std::shared_ptr<const FileBytes>> map(const std::string &path) {
   return std::move(opened.file);
 }
 
-class SectionCheck final : public ContentCheck {
+/// Of a section, or of a constant in another file.
+class ChecksumCheck final : public ContentCheck {
 public:
-  SectionCheck(std::shared_ptr<const FileBytes> file,
-               std::span<const std::byte> padded, uint64_t checksum,
-               std::string path, std::string what)
-      : file(std::move(file)), padded(padded), checksum(checksum),
-        path(std::move(path)), what(std::move(what)) {}
-
-  Status verify() const override {
-    if (!file->isIntact())
-      return Error::refused(path, kTruncatedInUse, kAgain);
-    std::call_once(once, [&] {
-      good = XXH3_64bits(padded.data(), padded.size()) == checksum;
-    });
-    return good ? Status()
-                : Error::refused(path,
-                                 "the artifact is damaged: the checksum of " +
-                                     what + " does not hold",
-                                 kAgain);
-  }
-
-private:
-  std::shared_ptr<const FileBytes> file;
-  std::span<const std::byte> padded;
-  uint64_t checksum;
-  std::string path, what;
-  mutable std::once_flag once;
-  mutable bool good = false;
-};
-
-/// Of a constant in another file.
-class ReferenceCheck final : public ContentCheck {
-public:
-  ReferenceCheck(std::shared_ptr<const FileBytes> file,
-                 std::span<const std::byte> bytes, uint64_t checksum,
-                 std::string constant, std::string artifact)
+  /// `damaged`: what is said where the checksum of `bytes`, a part of `file`, does not hold.
+  ChecksumCheck(std::shared_ptr<const FileBytes> file,
+                std::span<const std::byte> bytes, uint64_t checksum,
+                Error damaged)
       : file(std::move(file)), bytes(bytes), checksum(checksum),
-        constant(std::move(constant)), artifact(std::move(artifact)) {}
+        damaged(std::move(damaged)) {}
 
   Status verify() const override {
     if (!file->isIntact())
@@ -196,21 +167,14 @@ public:
     std::call_once(once, [&] {
       good = XXH3_64bits(bytes.data(), bytes.size()) == checksum;
     });
-    return good ? Status()
-                : Error::refused(
-                      file->path(),
-                      "the file with the weights has changed: the checksum of "
-                      "constant '" +
-                          constant + "' does not hold; the artifact " +
-                          artifact + " refers to it",
-                      "put the file back, or compile the model again");
+    return good ? Status() : damaged;
   }
 
 private:
   std::shared_ptr<const FileBytes> file;
   std::span<const std::byte> bytes;
   uint64_t checksum;
-  std::string constant, artifact;
+  Error damaged;
   mutable std::once_flag once;
   mutable bool good = false;
 };
@@ -387,9 +351,13 @@ struct OpenedArtifact {
   }
   std::shared_ptr<const ContentCheck> sectionCheck(uint32_t number) const {
     const manifest::Section &section = manifest.sections(number - 1);
-    return std::make_shared<SectionCheck>(
+    return std::make_shared<ChecksumCheck>(
         file, sections.subspan(section.offset(), alignUp(section.bytes())),
-        section.checksum(), path, "section " + std::to_string(number));
+        section.checksum(),
+        Error::refused(path,
+                       "the artifact is damaged: the checksum of section " +
+                           std::to_string(number) + " does not hold",
+                       kAgain));
   }
 };
 
@@ -494,8 +462,14 @@ Status readReferences(const OpenedArtifact &artifact, Program &program) {
     Blob &blob = program.constants[i];
     blob.bytes = file->bytes().subspan(entry.file_offset(), bytes);
     blob.owner = file;
-    blob.check = std::make_shared<ReferenceCheck>(
-        file, blob.bytes, entry.file_checksum(), name, artifact.path);
+    blob.check = std::make_shared<ChecksumCheck>(
+        file, blob.bytes, entry.file_checksum(),
+        Error::refused(file->path(),
+                       "the file with the weights has changed: the checksum of "
+                       "constant '" +
+                           name + "' does not hold; the artifact " +
+                           artifact.path + " refers to it",
+                       "put the file back, or compile the model again"));
   }
   return {};
 }
