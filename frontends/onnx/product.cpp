@@ -178,11 +178,7 @@ void conv(NodeContext &c) {
     c.refuse("a filter of " + toString(filter) + " in " +
              std::to_string(group) + " groups does not fit an input of " +
              toString(input));
-  std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
-  if (auto given = c.attrInts("kernel_shape"); given && *given != kernel)
-    c.refuse("kernel_shape " + toString(*given) + " does not fit a filter of " +
-             toString(filter));
-  Windows w = windowsOf(c, kernel);
+  Windows w = windowsOf(c, kernelOf(c, filter));
   LibraryCall call;
   call.kind = LibraryCall::Kind::Conv;
   ConvCall &conv = call.conv;

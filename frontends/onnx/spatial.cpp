@@ -13,6 +13,24 @@ bool Windows::isPadded() const {
   return false;
 }
 
+std::vector<int64_t> listOf(const NodeContext &c, std::string_view name,
+                            size_t size, int64_t fallback) {
+  std::vector<int64_t> values =
+      c.attrInts(name).value_or(std::vector<int64_t>(size, fallback));
+  if (values.size() != size)
+    c.refuse("attribute '" + std::string(name) + "' should have " +
+             std::to_string(size) + " numbers");
+  return values;
+}
+
+std::vector<int64_t> kernelOf(const NodeContext &c, const Extents &filter) {
+  std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
+  if (auto given = c.attrInts("kernel_shape"); given && *given != kernel)
+    c.refuse("kernel_shape " + toString(*given) + " does not fit a filter of " +
+             toString(filter));
+  return kernel;
+}
+
 Windows windowsOf(const NodeContext &c, std::vector<int64_t> kernel) {
   Windows w;
   Extents from = c.extents(0);
@@ -22,17 +40,9 @@ Windows windowsOf(const NodeContext &c, std::vector<int64_t> kernel) {
   if (w.kernel.size() != rank)
     c.refuse("its kernel " + toString(w.kernel) + " does not fit an input of " +
              toString(from));
-  auto list = [&](std::string_view name, size_t size, int64_t fallback) {
-    std::vector<int64_t> values =
-        c.attrInts(name).value_or(std::vector<int64_t>(size, fallback));
-    if (values.size() != size)
-      c.refuse("attribute '" + std::string(name) + "' should have " +
-               std::to_string(size) + " numbers");
-    return values;
-  };
-  w.strides = list("strides", rank, 1);
-  w.dilations = list("dilations", rank, 1);
-  std::vector<int64_t> pads = list("pads", 2 * rank, 0);
+  w.strides = listOf(c, "strides", rank, 1);
+  w.dilations = listOf(c, "dilations", rank, 1);
+  std::vector<int64_t> pads = listOf(c, "pads", 2 * rank, 0);
   std::string autoPad = c.attrString("auto_pad", "NOTSET");
   bool isCeil = c.attrInt("ceil_mode", 0) != 0;
   for (size_t i = 0; i < rank; ++i) {

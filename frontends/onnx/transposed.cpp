@@ -19,16 +19,6 @@ struct Spread {
   std::vector<int64_t> strides, dilations, pads; // at the beginning
 };
 
-std::vector<int64_t> listOf(const NodeContext &c, std::string_view name,
-                            size_t size, int64_t fallback) {
-  std::vector<int64_t> values =
-      c.attrInts(name).value_or(std::vector<int64_t>(size, fallback));
-  if (values.size() != size)
-    c.refuse("attribute '" + std::string(name) + "' should have " +
-             std::to_string(size) + " numbers");
-  return values;
-}
-
 void requirePositive(const NodeContext &c, const Spread &s) {
   for (size_t i = 0; i < s.kernel.size(); ++i)
     if (s.strides[i] < 1 || s.dilations[i] < 1 || s.kernel[i] < 1)
@@ -101,10 +91,7 @@ void convTranspose(NodeContext &c) {
     c.refuse("a filter of " + toString(filter) + " in " +
              std::to_string(group) + " groups does not fit an input of " +
              toString(input));
-  std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
-  if (auto given = c.attrInts("kernel_shape"); given && *given != kernel)
-    c.refuse("kernel_shape " + toString(*given) + " does not fit a filter of " +
-             toString(filter));
+  std::vector<int64_t> kernel = kernelOf(c, filter);
   Spread s = spreadOfConvolution(c, kernel);
   unsigned rank = kernel.size();
   int64_t own = channels / group, outputs = filter[1] * group;
