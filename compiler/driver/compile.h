@@ -2,6 +2,7 @@
 #ifndef LOCKSTITCH_COMPILER_DRIVER_COMPILE_H
 #define LOCKSTITCH_COMPILER_DRIVER_COMPILE_H
 
+#include "compiler/driver/schedule_report.h"
 #include "compiler/graph/primitive_graph.h"
 #include "compiler/planner/plan.h"
 #include "runtime/program/program.h"
@@ -40,18 +41,6 @@ struct CompileOptions {
   bool assemble = true;
   /// Run the verifiers of every stage (tests do).
   bool verify = false;
-};
-
-/// A schedule that was looked at, with the cost model's estimate of one launch.
-struct ScheduleReport {
-  std::string text; // as --emit schedule prints it; ends in ", tiles recomputed" where they are
-  bool isRule = false;
-  double microseconds = 0, memoryMicroseconds = 0, latencyMicroseconds = 0,
-         issueMicroseconds = 0;
-  std::string bound; // memory, latency, issue
-  int64_t bytesRead = 0, bytesWritten = 0, registers = 0;
-  double instructionsPerThread = 0;
-  std::string lost; // why it was not taken; "" for the chosen one
 };
 
 /// What is known of one launch besides the program; entries beside TargetProgram::steps of kind Launch, in order.

@@ -174,7 +174,7 @@ std::string scheduleText(const TargetProgram &target,
                          const std::vector<KernelEntry> &kernels,
                          const std::string &node) {
   std::string text;
-  auto line = [](const ScheduleEntry &entry) {
+  auto line = [](const ScheduleReport &entry) {
     char times[160];
     std::snprintf(times, sizeof times,
                   ": %.4g us (launch and the largest of memory %.3g, latency "
@@ -193,7 +193,7 @@ std::string scheduleText(const TargetProgram &target,
       continue;
     text += "  schedule of " + step.name + ":\n    " +
             line(entry.schedule->chosen) + "\n";
-    for (const ScheduleEntry &other : entry.schedule->runnersUp)
+    for (const ScheduleReport &other : entry.schedule->runnersUp)
       text += "    not " + line(other) + "\n      " + other.lost + "\n";
   }
   return text;

@@ -39,21 +39,6 @@ KernelEntry entryOf(const TargetProgram &target, const Step &step,
   return entry;
 }
 
-ScheduleEntry scheduleEntry(const ScheduleReport &report) {
-  return {report.text,
-          report.isRule,
-          report.microseconds,
-          report.memoryMicroseconds,
-          report.latencyMicroseconds,
-          report.issueMicroseconds,
-          report.bound,
-          report.bytesRead,
-          report.bytesWritten,
-          report.registers,
-          report.instructionsPerThread,
-          report.lost};
-}
-
 LibraryEntry libraryEntry(const Step &step, int64_t calls) {
   LibraryEntry entry;
   entry.calls = calls;
@@ -180,10 +165,7 @@ void addCompilation(Report &report, const Compilation &compilation,
       const KernelReport &kernel = known.kernels[launch++];
       entry.compileCpuMilliseconds = kernel.compileCpuMilliseconds;
       entry.estimatedMicroseconds = kernel.estimatedMicroseconds;
-      entry.schedule.emplace();
-      entry.schedule->chosen = scheduleEntry(kernel.chosen);
-      for (const ScheduleReport &other : kernel.runnersUp)
-        entry.schedule->runnersUp.push_back(scheduleEntry(other));
+      entry.schedule = {kernel.chosen, kernel.runnersUp};
       if (!isGpu)
         continue;
       if (kernel.registers >= 0)

@@ -4,6 +4,7 @@
 #ifndef LOCKSTITCH_TOOLS_LOCKSTITCH_REPORT_H
 #define LOCKSTITCH_TOOLS_LOCKSTITCH_REPORT_H
 
+#include "compiler/driver/schedule_report.h"
 #include "runtime/device/statistics.h"
 #include "runtime/program/program.h"
 #include "runtime/program/status.h"
@@ -21,22 +22,10 @@ struct DecisionReport;
 
 namespace lockstitch::tool {
 
-/// A schedule that a kernel might have; estimates of the cost model.
-struct ScheduleEntry {
-  std::string text;
-  bool isRule = false;
-  double microseconds = 0, memoryMicroseconds = 0, latencyMicroseconds = 0,
-         issueMicroseconds = 0;
-  std::string bound;
-  int64_t bytesRead = 0, bytesWritten = 0, registers = 0;
-  double instructionsPerThread = 0;
-  std::string lost; // why it was not taken
-};
-
 /// The schedule that a kernel has, and the best that it does not have.
 struct ScheduleEntries {
-  ScheduleEntry chosen;
-  std::vector<ScheduleEntry> runnersUp;
+  ScheduleReport chosen;
+  std::vector<ScheduleReport> runnersUp;
 };
 
 struct KernelEntry {

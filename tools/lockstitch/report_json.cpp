@@ -68,7 +68,7 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-Json toJson(const ScheduleEntry &entry) {
+Json toJson(const ScheduleReport &entry) {
   return {{"text", entry.text},
           {"by_rule", entry.isRule},
           {"estimated_us", number(entry.microseconds)},
@@ -85,7 +85,7 @@ Json toJson(const ScheduleEntry &entry) {
 
 Json toJson(const ScheduleEntries &schedule) {
   Json others = Json::array();
-  for (const ScheduleEntry &entry : schedule.runnersUp)
+  for (const ScheduleReport &entry : schedule.runnersUp)
     others.push_back(toJson(entry));
   return {{"chosen", toJson(schedule.chosen)}, {"runners_up", others}};
 }
@@ -112,8 +112,7 @@ Json toJson(const KernelEntry &kernel) {
       {"bytes_written", orNull(kernel.bytesWritten)},
       {"estimated_us", orNull(kernel.estimatedMicroseconds)},
       {"compile_cpu_ms", orNull(kernel.compileCpuMilliseconds)},
-      {"schedule",
-       kernel.schedule ? toJson(*kernel.schedule) : Json(nullptr)},
+      {"schedule", kernel.schedule ? toJson(*kernel.schedule) : Json(nullptr)},
       {"counters", kernel.counters ? toJson(*kernel.counters) : Json(nullptr)},
       {"findings", findings}};
 }
