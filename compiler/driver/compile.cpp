@@ -11,6 +11,7 @@
 #include "compiler/driver/cpu_timer.h"
 #include "compiler/driver/kernel_set.h"
 #include "compiler/driver/program_builder.h"
+#include "compiler/graph/hash.h"
 #include "compiler/graph/loop.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"

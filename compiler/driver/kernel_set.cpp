@@ -1,21 +1,14 @@
 #include "compiler/driver/kernel_set.h"
 
+#include "compiler/graph/hash.h"
+
 #include <cctype>
 
 namespace lockstitch {
 
-uint64_t hashText(std::string_view text, uint64_t seed) {
-  for (unsigned char c : text)
-    seed = (seed ^ c) * 0x100000001b3ull;
-  return seed;
-}
-
 uint32_t KernelSet::add(ScheduleChoice choice, const std::string &label) {
   ScheduledKernel &kernel = choice.kernel;
-  // What a kernel is called and which tensors it is given differs from launch to launch.
-  kernel.program.name.clear();
-  for (StageArgument &argument : kernel.program.arguments)
-    argument.value = kNone;
+  kernel.program = withoutNames(std::move(kernel.program));
   uint64_t hash =
       hashText(toString(kernel.schedule), hashText(toString(kernel.program)));
   auto [first, last] = byHash.equal_range(hash);

@@ -31,9 +31,6 @@ private:
   std::unordered_multimap<uint64_t, uint32_t> byHash;
 };
 
-/// FNV-1a, 64 bits.
-uint64_t hashText(std::string_view text, uint64_t seed = 0xcbf29ce484222325ull);
-
 } // namespace lockstitch
 
 #endif // LOCKSTITCH_COMPILER_DRIVER_KERNEL_SET_H

@@ -22,10 +22,6 @@
 namespace lockstitch {
 namespace {
 
-int64_t alignUp(int64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
 BufferRef moved(BufferRef place, int64_t offset) {
   place.offset = place.offset + offset;
   return place;
@@ -44,7 +40,7 @@ BufferRef sliceOf(BufferRef place, uint32_t depth, int64_t trips, int64_t bytes,
 
 BufferRef slotOf(BufferRef place, uint32_t depth, int64_t bytes,
                  int64_t phase) {
-  place.trips.push_back({depth, alignUp(bytes), phase, 2});
+  place.trips.push_back({depth, alignedToArena(bytes), phase, 2});
   place.bytes = bytes;
   return place;
 }
@@ -82,8 +78,9 @@ struct LevelBuilder::LoopState {
   }
   /// Where the result begins in its buffer.
   int64_t begin(size_t result) const {
-    return isHistory(result) && !isReversed(result) ? alignUp(bytes(result))
-                                                    : 0;
+    return isHistory(result) && !isReversed(result)
+               ? alignedToArena(bytes(result))
+               : 0;
   }
   /// Where the initial value of a carried value lies in its buffer.
   int64_t initial(size_t carried) const {
@@ -101,7 +98,7 @@ struct LevelBuilder::LoopState {
   }
   int64_t bufferBytes(size_t result) const {
     if (result < loop.carried)
-      return 2 * alignUp(bytes(result));
+      return 2 * alignedToArena(bytes(result));
     return begin(result) + trips() * bytes(result) +
            (isHistory(result) && isReversed(result) ? bytes(result) : 0);
   }
@@ -289,7 +286,7 @@ void LevelBuilder::emit(int64_t base, std::vector<Step> &to,
       if (i < loop->loop.carried) {
         holder = loop->holder(i);
         if (holder == i)
-          offset = loop->trips() % 2 * alignUp(bytes);
+          offset = loop->trips() % 2 * alignedToArena(bytes);
         else
           offset = loop->begin(holder) +
                    (loop->isReversed(holder) ? 0 : (loop->trips() - 1) * bytes);

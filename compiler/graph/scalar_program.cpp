@@ -47,6 +47,21 @@ int arity(ScalarOpcode opcode) {
   return kOpcodes[static_cast<int>(opcode)].arity;
 }
 
+bool isTranscendental(ScalarOpcode opcode) {
+  switch (opcode) {
+  case ScalarOpcode::Exp:
+  case ScalarOpcode::Log:
+  case ScalarOpcode::Sin:
+  case ScalarOpcode::Cos:
+  case ScalarOpcode::Tanh:
+  case ScalarOpcode::Erf:
+  case ScalarOpcode::Pow:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool ScalarConstant::operator==(const ScalarConstant &other) const {
   // By bits: NaN equals itself and -0 differs from +0.
   return std::bit_cast<uint64_t>(real) == std::bit_cast<uint64_t>(other.real) &&

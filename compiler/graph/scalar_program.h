@@ -88,6 +88,8 @@ std::string_view toString(ScalarOpcode opcode);
 std::optional<ScalarOpcode> parseScalarOpcode(std::string_view text);
 /// Number of arguments; -1 when it varies.
 int arity(ScalarOpcode opcode);
+/// Exp, Log, Sin, Cos, Tanh, Erf, Pow: a polynomial and more, some twenty instructions.
+bool isTranscendental(ScalarOpcode opcode);
 
 /// A constant of any element type: the double for floats (f16/bf16/f32 values are exact in it), the integer for the rest
 /// (u64 by its bits, Bool as 0 or 1).

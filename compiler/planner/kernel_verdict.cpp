@@ -8,6 +8,7 @@
 // go through those members, so nothing of the graph beyond this enters into buildStages().
 #include "compiler/planner/kernel_verdict.h"
 
+#include "compiler/graph/hash.h"
 #include "compiler/schedule/kernel_cost.h"
 
 #include <algorithm>
@@ -29,9 +30,7 @@ uint32_t KernelVerdicts::classOf(PrimitiveId id) {
     wanted.types.push_back(graph.type(operand));
   wanted.types.push_back(graph.type(primitive.result));
   uint64_t hash = static_cast<uint64_t>(primitive.kind);
-  auto mix = [&](uint64_t value) {
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15ull + (hash >> 31);
-  };
+  auto mix = [&](uint64_t value) { hash = combineHash(hash, value); };
   mix(primitive.domain.size());
   mix(primitive.reducedDims);
   for (const ScalarOp &op : primitive.body.ops) {

@@ -1,5 +1,6 @@
 #include "compiler/schedule/choose_schedule.h"
 
+#include "compiler/graph/hash.h"
 #include "compiler/schedule/candidates.h"
 #include "compiler/schedule/stage_walk.h"
 
@@ -51,13 +52,16 @@ struct Scored {
 
 class Chooser {
 public:
+  /// `first`: the kernel's program under firstOptions(target).
   Chooser(const PrimitiveGraph &graph, const KernelSpec &spec,
-          const ScheduleTarget &target, const SchedulePin &pin)
-      : graph(graph), spec(spec), target(target), pin(pin) {}
+          const ScheduleTarget &target, const SchedulePin &pin,
+          StageProgram first)
+      : graph(graph), spec(spec), target(target), pin(pin) {
+    variants.push_back({firstOptions(target), std::move(first)});
+  }
 
   std::variant<ScheduleChoice, Refusal> run() {
-    if (auto refusal = buildVariants())
-      return *refusal;
+    addVariants();
     std::vector<Scored> fitting, misfits;
     for (size_t i = 0; i < variants.size(); ++i)
       addCandidates(i, fitting, misfits);
@@ -95,30 +99,26 @@ private:
     StageProgram program;
   };
 
-  /// The programs that the kernel can be: with tiles and without; a loop kernel with narrower vectors on request.
-  std::optional<Refusal> buildVariants() {
-    StageOptions options = firstOptions(target);
-    auto add = [&]() -> std::optional<Refusal> {
-      auto built = buildStages(graph, spec, options);
-      if (auto *refusal = std::get_if<Refusal>(&built))
-        return *refusal;
-      variants.push_back({options, std::move(std::get<StageProgram>(built))});
-      return std::nullopt;
-    };
-    if (auto refusal = add())
-      return refusal;
+  /// What the kernel can be besides: without tiles; a loop kernel with narrower vectors on request. One that does not build is
+  /// no candidate.
+  void addVariants() {
     if (!target.isGpu)
-      return std::nullopt;
+      return;
+    StageOptions options = variants[0].options;
+    auto add = [&] {
+      auto built = buildStages(graph, spec, options);
+      if (auto *program = std::get_if<StageProgram>(&built))
+        variants.push_back({options, std::move(*program)});
+    };
     if (!variants[0].program.tiles.empty()) {
       options.tiles = false;
-      (void)add(); // it need not build: then it is no candidate
+      add();
     } else if (!hasReductions(variants[0].program) && pin.vectorWidth) {
       for (int64_t bytes : {8, 4}) {
         options.vectorBytes = bytes;
-        (void)add();
+        add();
       }
     }
-    return std::nullopt;
   }
 
   void addCandidates(size_t index, std::vector<Scored> &fitting,
@@ -237,21 +237,6 @@ private:
   Refusal firstRefusal;
 };
 
-/// What a kernel is called and which tensors it is given differs from launch to launch.
-StageProgram withoutNames(StageProgram program) {
-  program.name.clear();
-  for (StageArgument &argument : program.arguments)
-    argument.value = kNone;
-  return program;
-}
-
-uint64_t hashText(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 0x100000001b3ull;
-  return hash;
-}
-
 } // namespace
 
 std::variant<ScheduledKernel, Refusal>
@@ -279,7 +264,12 @@ scheduleKernel(const PrimitiveGraph &graph, const KernelSpec &spec,
 std::variant<ScheduleChoice, Refusal>
 chooseSchedule(const PrimitiveGraph &graph, const KernelSpec &spec,
                const ScheduleTarget &target, const SchedulePin &pin) {
-  return Chooser(graph, spec, target, pin).run();
+  auto built = buildStages(graph, spec, firstOptions(target));
+  if (auto *refusal = std::get_if<Refusal>(&built))
+    return *refusal;
+  return Chooser(graph, spec, target, pin,
+                 std::move(std::get<StageProgram>(built)))
+      .run();
 }
 
 std::variant<ScheduleChoice, Refusal>
@@ -306,7 +296,7 @@ ScheduleMemory::choose(const KernelSpec &spec, const SchedulePin &pin) {
     choice.kernel.program = std::move(std::get<StageProgram>(again));
     return choice;
   }
-  auto chosen = chooseSchedule(graph, spec, target, pin);
+  auto chosen = Chooser(graph, spec, target, pin, std::move(program)).run();
   if (auto *choice = std::get_if<ScheduleChoice>(&chosen))
     known.emplace(hash, Entry{std::move(first), pin, *choice});
   return chosen;

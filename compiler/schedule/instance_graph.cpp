@@ -1,31 +1,11 @@
 #include "compiler/schedule/instance_graph.h"
 
+#include "compiler/graph/hash.h"
+
 #include <algorithm>
 #include <bit>
 
 namespace lockstitch {
-namespace {
-
-uint64_t combine(uint64_t seed, uint64_t value) {
-  return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 31);
-}
-
-bool isExpensive(ScalarOpcode opcode) {
-  switch (opcode) {
-  case ScalarOpcode::Exp:
-  case ScalarOpcode::Log:
-  case ScalarOpcode::Sin:
-  case ScalarOpcode::Cos:
-  case ScalarOpcode::Tanh:
-  case ScalarOpcode::Erf:
-  case ScalarOpcode::Pow:
-    return true;
-  default:
-    return false;
-  }
-}
-
-} // namespace
 
 InstanceGraph::InstanceGraph(const PrimitiveGraph &graph,
                              const KernelSpec &spec,
@@ -127,7 +107,7 @@ InstanceId InstanceGraph::load(ValueId value, const IndexMap &map,
   instance.columns = columns;
   instance.level = level;
   instance.readsMemory = true;
-  uint64_t key = combine(instance.value, instance.offset.hash());
+  uint64_t key = combineHash(instance.value, instance.offset.hash());
   if (InstanceId found = find(key, instance); found != kNone)
     return found;
   return add(key, std::move(instance));
@@ -148,11 +128,11 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map,
   case Primitive::Kind::Sort:
   case Primitive::Kind::Loop:
   case Primitive::Kind::Project:
-    return refuse(
-        false,
-        "is a " + std::string(toString(graph.primitives[primitive].kind)) +
-            ", which has no stage of its own",
-        {}, primitive);
+    return refuse(false,
+                  "is a " +
+                      std::string(toString(graph.primitives[primitive].kind)) +
+                      ", which has no stage of its own",
+                  {}, primitive);
   case Primitive::Kind::Pull:
     break;
   }
@@ -165,7 +145,7 @@ InstanceId InstanceGraph::get(ValueId value, const IndexMap &map,
   instance.dependence = dependenceOf(map);
   instance.columns = columns;
   instance.level = level;
-  uint64_t key = combine(combine(value, map.hash()), 1);
+  uint64_t key = combineHash(combineHash(value, map.hash()), 1);
   if (InstanceId found = find(key, instance); found != kNone)
     return known(found);
   if (!checkRecompute(instance, graph.primitives[primitive]))
@@ -195,7 +175,7 @@ bool InstanceGraph::checkRecompute(const Instance &instance,
   if (evaluations <= 4.0 * static_cast<double>(elements))
     return true;
   for (const ScalarOp &op : primitive.body.ops)
-    if (isExpensive(op.opcode)) {
+    if (isTranscendental(op.opcode)) {
       refuse(true,
              "would be computed " +
                  std::to_string(static_cast<int64_t>(evaluations)) +
@@ -227,7 +207,7 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
       instance.kind = Instance::Kind::RowResult;
       instance.value = primitive.result;
       instance.primitive = id;
-      uint64_t key = combine(id, 2);
+      uint64_t key = combineHash(id, 2);
       if (InstanceId found = find(key, instance); found != kNone)
         return found;
       Instance body;
@@ -244,7 +224,7 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
            compose(IndexMap::delinearize(reduced), column, ranges(extent))
                .results)
         body.map.results.push_back(coordinate);
-      InstanceId bodyId = add(combine(id, 3), std::move(body));
+      InstanceId bodyId = add(combineHash(id, 3), std::move(body));
       if (bodyId == kNone || !readOperands(bodyId))
         return kNone;
       instance.body = bodyId;
@@ -284,7 +264,7 @@ InstanceId InstanceGraph::reduction(PrimitiveId id, const IndexMap &map,
   instance.trips = extent;
   instance.readsMemory = true;
   instance.map = map;
-  uint64_t key = combine(combine(id, map.hash()), 4);
+  uint64_t key = combineHash(combineHash(id, map.hash()), 4);
   // The loop's own dimension is not part of the identity: look before it is allocated.
   auto [first, last] = table.equal_range(key);
   for (auto at = first; at != last; ++at) {
@@ -334,7 +314,7 @@ InstanceId InstanceGraph::makeScan(PrimitiveId id, int64_t columns) {
                               IndexExpr::dim(instance.loopDim));
   instance.dependence = dependenceOf(instance.map);
   instance.readsMemory = true;
-  scan = add(combine(id, 5), std::move(instance));
+  scan = add(combineHash(id, 5), std::move(instance));
   return scan != kNone && readOperands(scan) ? scan : kNone;
 }
 

@@ -16,6 +16,8 @@ constexpr double kAddressInstructions = 4;  // of one access
 constexpr int64_t kBaseRegisters = 24;
 
 double instructionsOf(ScalarOpcode opcode) {
+  if (isTranscendental(opcode))
+    return 20;
   switch (opcode) {
   case ScalarOpcode::Constant:
     return 0;
@@ -23,14 +25,6 @@ double instructionsOf(ScalarOpcode opcode) {
   case ScalarOpcode::Rem:
   case ScalarOpcode::Sqrt:
     return 8;
-  case ScalarOpcode::Exp:
-  case ScalarOpcode::Log:
-  case ScalarOpcode::Sin:
-  case ScalarOpcode::Cos:
-  case ScalarOpcode::Tanh:
-  case ScalarOpcode::Erf:
-  case ScalarOpcode::Pow:
-    return 20;
   default:
     return 1;
   }

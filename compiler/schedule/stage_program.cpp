@@ -402,6 +402,13 @@ private:
 
 } // namespace
 
+StageProgram withoutNames(StageProgram program) {
+  program.name.clear();
+  for (StageArgument &argument : program.arguments)
+    argument.value = kNone;
+  return program;
+}
+
 std::string toString(const StageProgram &program) {
   return Printer(program).run();
 }

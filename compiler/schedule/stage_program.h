@@ -176,6 +176,9 @@ bool isAligned(const StageProgram &program, uint32_t argument, unsigned width);
 bool isGuardUniform(const StageProgram &program, const IndexConstraint &guard,
                     int64_t columns, unsigned width);
 
+/// Without what differs from launch to launch of one kernel: its name and the values that its arguments are.
+StageProgram withoutNames(StageProgram program);
+
 /// The program as text: what `--emit stages` prints.
 std::string toString(const StageProgram &program);
 

@@ -23,10 +23,6 @@ namespace {
 
 constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max() / 2;
 
-int64_t aligned(int64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
 Error invalid(size_t index, std::string reason) {
   return Error::internal("arena plan, interval " + std::to_string(index),
                          std::move(reason));
@@ -43,9 +39,9 @@ Result<ArenaPlan> planArena(std::span<const LiveInterval> intervals) {
     if (interval.bytes < 0)
       return invalid(i, "has a negative size");
     if (interval.bytes > kMaxBytes - kArenaAlignment ||
-        aligned(interval.bytes) > kMaxBytes - sum)
+        alignedToArena(interval.bytes) > kMaxBytes - sum)
       return invalid(i, "the buffers together do not fit in 63 bits");
-    sum += aligned(interval.bytes);
+    sum += alignedToArena(interval.bytes);
   }
 
   std::vector<size_t> order(intervals.size());
@@ -63,7 +59,7 @@ Result<ArenaPlan> planArena(std::span<const LiveInterval> intervals) {
   std::vector<size_t> placed; // by offset
   for (size_t i : order) {
     const LiveInterval &interval = intervals[i];
-    int64_t size = aligned(interval.bytes);
+    int64_t size = alignedToArena(interval.bytes);
     if (size == 0)
       continue;
     int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max(), end = 0;
@@ -77,7 +73,7 @@ Result<ArenaPlan> planArena(std::span<const LiveInterval> intervals) {
         best = end;
         bestGap = gap;
       }
-      end = std::max(end, plan.offsets[j] + aligned(other.bytes));
+      end = std::max(end, plan.offsets[j] + alignedToArena(other.bytes));
     }
     int64_t offset = best >= 0 ? best : end;
     plan.offsets[i] = offset;
@@ -94,8 +90,8 @@ int64_t arenaLowerBound(std::span<const LiveInterval> intervals) {
   std::map<int64_t, int64_t>
       change; // step -> bytes that begin there minus bytes that ended before it
   for (const LiveInterval &interval : intervals) {
-    change[interval.firstStep] += aligned(interval.bytes);
-    change[interval.lastStep + 1] -= aligned(interval.bytes);
+    change[interval.firstStep] += alignedToArena(interval.bytes);
+    change[interval.lastStep + 1] -= alignedToArena(interval.bytes);
   }
   int64_t alive = 0, most = 0;
   for (auto [step, bytes] : change)

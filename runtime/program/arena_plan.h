@@ -18,6 +18,11 @@ namespace lockstitch {
 /// Every buffer in an arena begins at a multiple of this many bytes.
 inline constexpr int64_t kArenaAlignment = 256;
 
+/// The next multiple of it.
+inline int64_t alignedToArena(int64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 /// A buffer that is needed from step `firstStep` (which writes it) to step
 /// `lastStep` (the last that reads it), both inclusive: what step s reads and
 /// what step s writes never share bytes.

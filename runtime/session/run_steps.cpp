@@ -1,15 +1,8 @@
 #include "runtime/session/run_steps.h"
-
-#include <chrono>
+#include "runtime/session/clock.h"
 
 namespace lockstitch {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 constexpr size_t kMostFindings = 1000; // kept of one step
 

@@ -15,10 +15,10 @@
 
 #include "runtime/program/bind.h"
 #include "runtime/program/validate.h"
+#include "runtime/session/clock.h"
 #include "runtime/session/create_device.h"
 #include "runtime/session/run_steps.h"
 
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -27,16 +27,11 @@ namespace lockstitch {
 namespace {
 
 using Space = BufferRef::Space;
-using Clock = std::chrono::steady_clock;
 
 constexpr uintptr_t kAlignment = 64; // of what kernels are given
 
 bool isAligned(const void *pointer) {
   return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0;
-}
-
-double secondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 /// A program whose sizes are numbers: the loaded one itself, or what became of

@@ -1,3 +1,4 @@
+#include "compiler/graph/hash.h"
 #include "compiler/graph/passes/passes.h"
 
 #include <algorithm>
@@ -6,19 +7,16 @@
 namespace lockstitch {
 namespace {
 
-uint64_t mix(uint64_t seed, uint64_t value) {
-  return (seed ^ value) * 0x9E3779B97F4A7C15ull + (seed >> 29);
-}
-
 uint64_t hashOf(const Primitive &primitive) {
   uint64_t hash =
-      mix(static_cast<uint64_t>(primitive.kind), primitive.reducedDims);
+      combineHash(static_cast<uint64_t>(primitive.kind), primitive.reducedDims);
   for (ValueId operand : primitive.operands)
-    hash = mix(hash, operand);
+    hash = combineHash(hash, operand);
   for (const Dim &dim : primitive.domain)
-    hash = mix(hash, static_cast<uint64_t>(dim.value()));
+    hash = combineHash(hash, static_cast<uint64_t>(dim.value()));
   for (const ScalarOp &op : primitive.body.ops)
-    hash = mix(mix(hash, static_cast<uint64_t>(op.opcode)), op.map.hash());
+    hash = combineHash(combineHash(hash, static_cast<uint64_t>(op.opcode)),
+                       op.map.hash());
   return hash;
 }
 
