@@ -18,9 +18,9 @@ namespace {
 
 class EpilogueAbsorber {
 public:
-  EpilogueAbsorber(const PrimitiveGraph &graph, LibraryFamily libraries,
-                   Plan &plan)
-      : graph(graph), libraries(libraries), plan(plan), users(graph.users()),
+  EpilogueAbsorber(const PrimitiveGraph &graph, const Partition &partition,
+                   LibraryFamily libraries, Plan &plan)
+      : graph(graph), partition(partition), libraries(libraries), plan(plan),
         stepOf(graph.primitives.size(), kNone) {
     for (uint32_t i = 0; i < plan.steps.size(); ++i)
       for (PrimitiveId member : plan.steps[i].members)
@@ -40,24 +40,6 @@ public:
   }
 
 private:
-  bool isMember(const PlanStep &step, PrimitiveId id) const {
-    return std::binary_search(step.members.begin(), step.members.end(), id);
-  }
-
-  /// Does only `step` read `value`, directly or through reshapes?
-  bool isReadByOnly(ValueId value, const PlanStep &step) const {
-    if (std::find(graph.outputs.begin(), graph.outputs.end(), value) !=
-        graph.outputs.end())
-      return false;
-    return std::all_of(
-        users[value].begin(), users[value].end(), [&](PrimitiveId user) {
-          ValueId result = graph.primitives[user].result;
-          bool view = storageRoot(graph, result) != result;
-          return isMember(step, user) ? !view || isReadByOnly(result, step)
-                                      : view && isReadByOnly(result, step);
-        });
-  }
-
   void absorb(PlanStep &kernel) {
     for (PrimitiveId member : kernel.members)
       for (ValueId operand : graph.primitives[member].operands) {
@@ -65,7 +47,8 @@ private:
             graph.values[storageRoot(graph, operand)].producer;
         if (producer == kNone ||
             graph.primitives[producer].kind != Primitive::Kind::Library ||
-            !isReadByOnly(graph.primitives[producer].result, kernel))
+            partition.isNeededOutside(graph.primitives[producer].result,
+                                      kernel.members))
           continue;
         PlanStep &call = plan.steps[stepOf[producer]];
         if (call.prologue || call.members.size() != 1)
@@ -115,17 +98,17 @@ private:
   }
 
   const PrimitiveGraph &graph;
+  const Partition &partition;
   const LibraryFamily libraries;
   Plan &plan;
-  const std::vector<std::vector<PrimitiveId>> users;
   std::vector<uint32_t> stepOf;
 };
 
 } // namespace
 
-void absorbEpilogues(const PrimitiveGraph &graph, LibraryFamily libraries,
-                     Plan &plan) {
-  EpilogueAbsorber(graph, libraries, plan).run();
+void absorbEpilogues(const PrimitiveGraph &graph, const Partition &partition,
+                     LibraryFamily libraries, Plan &plan) {
+  EpilogueAbsorber(graph, partition, libraries, plan).run();
 }
 
 } // namespace lockstitch

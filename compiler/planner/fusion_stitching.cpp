@@ -76,23 +76,22 @@ std::optional<Refusal> lossToScan(const PrimitiveGraph &graph,
 
 Result<Plan> exploreFusionStitching(const PrimitiveGraph &graph,
                                     const PlannerOptions &options) {
-  const Partition *partition = nullptr;
   Merger::Rules rules;
-  rules.first = [&](GroupId left, GroupId right) {
-    return lossToScan(graph, *partition, left, right);
+  rules.first = [&](const Partition &partition, GroupId left, GroupId right) {
+    return lossToScan(graph, partition, left, right);
   };
-  rules.last = [&](GroupId left, GroupId right, const KernelVerdict &verdict) {
-    return lossOfParallelism(graph, *partition, left, right, verdict);
+  rules.last = [&](const Partition &partition, GroupId left, GroupId right,
+                   const KernelVerdict &verdict) {
+    return lossOfParallelism(graph, partition, left, right, verdict);
   };
   Merger merger(graph, options, std::move(rules));
-  partition = &merger.partition;
   for (bool changed = true; changed;) {
     changed = merger.mergeAlongEdges();
     changed |= merger.mergeSiblings();
   }
   Result<Plan> plan = merger.collect();
   if (plan.ok())
-    absorbEpilogues(graph, options.libraries, *plan);
+    absorbEpilogues(graph, merger.partition, options.libraries, *plan);
   return plan;
 }
 

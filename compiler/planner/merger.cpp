@@ -100,7 +100,7 @@ bool Merger::tryMerge(PrimitiveId a, PrimitiveId b) {
   known = versions;
 
   if (rules.first)
-    if (auto refusal = rules.first(left, right))
+    if (auto refusal = rules.first(partition, left, right))
       return decide(a, b, false, std::move(*refusal));
   std::vector<PrimitiveId> members = partition.unionOf(left, right);
   std::vector<ValueId> outputs = partition.outputsOf(members);
@@ -110,7 +110,7 @@ bool Merger::tryMerge(PrimitiveId a, PrimitiveId b) {
   }
   KernelVerdict verdict = verdicts.of(members, outputs);
   if (!verdict.refusal && rules.last)
-    verdict.refusal = rules.last(left, right, verdict);
+    verdict.refusal = rules.last(partition, left, right, verdict);
   if (verdict.refusal)
     return decide(a, b, false, std::move(*verdict.refusal));
   Refusal why{true, savings(graph, a, b),

@@ -13,11 +13,12 @@ namespace lockstitch {
 
 class Merger {
 public:
-  /// What an explorer asks of a merge besides legality: nothing, or why not. `first` is cheap and comes before the kernel is
-  /// built; `last` has the verdict on it. Either may be null.
+  /// What an explorer asks of a merge of two groups besides legality: nothing, or why not. `first` is cheap and comes before
+  /// the kernel is built; `last` has the verdict on it. Either may be null.
   struct Rules {
-    std::function<std::optional<Refusal>(GroupId, GroupId)> first;
-    std::function<std::optional<Refusal>(GroupId, GroupId,
+    std::function<std::optional<Refusal>(const Partition &, GroupId, GroupId)>
+        first;
+    std::function<std::optional<Refusal>(const Partition &, GroupId, GroupId,
                                          const KernelVerdict &)>
         last;
   };

@@ -35,6 +35,9 @@ public:
 
   /// The members of both, sorted.
   std::vector<PrimitiveId> unionOf(GroupId left, GroupId right) const;
+  /// Does the caller, or anything but `members` (sorted), read `value`, directly or through views?
+  bool isNeededOutside(ValueId value,
+                       const std::vector<PrimitiveId> &members) const;
   /// The storage roots of `members` (sorted) that anything outside reads, directly or through views.
   std::vector<ValueId> outputsOf(const std::vector<PrimitiveId> &members) const;
   /// A primitive of a third group on a path from one to the other: joined, the two and that group would wait for each other.
@@ -44,8 +47,6 @@ public:
   void join(GroupId left, GroupId right);
 
 private:
-  bool isNeededOutside(ValueId value,
-                       const std::vector<PrimitiveId> &members) const;
   void rankGroups();
 
   const PrimitiveGraph &graph;

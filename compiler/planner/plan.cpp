@@ -38,17 +38,6 @@ PlanStep::Kind stepKind(const Primitive &primitive) {
 
 namespace {
 
-/// Producing step of every value's storage: reshapes that no kernel holds hand on their operand's.
-std::vector<std::vector<uint32_t>>
-stepsOfPrimitives(const PrimitiveGraph &graph,
-                  const std::vector<PlanStep> &steps) {
-  std::vector<std::vector<uint32_t>> owners(graph.primitives.size());
-  for (uint32_t step = 0; step < steps.size(); ++step)
-    for (PrimitiveId member : steps[step].members)
-      owners[member].push_back(step);
-  return owners;
-}
-
 /// Visits every primitive outside of `step` whose storage `step` reads.
 template <typename Visit>
 void forEachRead(const PrimitiveGraph &graph, const PlanStep &step,
@@ -65,7 +54,6 @@ void forEachRead(const PrimitiveGraph &graph, const PlanStep &step,
 } // namespace
 
 void findOutputs(const PrimitiveGraph &graph, std::vector<PlanStep> &steps) {
-  std::vector<std::vector<uint32_t>> owners = stepsOfPrimitives(graph, steps);
   std::vector<bool> needed(graph.values.size(), false);
   for (ValueId output : graph.outputs)
     needed[storageRoot(graph, output)] = true;

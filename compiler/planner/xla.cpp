@@ -112,13 +112,11 @@ private:
 
 Result<Plan> exploreXla(const PrimitiveGraph &graph,
                         const PlannerOptions &options) {
-  const Partition *partition = nullptr;
   Merger::Rules rules;
-  rules.first = [&](GroupId left, GroupId right) {
-    return XlaRules(graph, *partition).check(left, right);
+  rules.first = [&](const Partition &partition, GroupId left, GroupId right) {
+    return XlaRules(graph, partition).check(left, right);
   };
   Merger merger(graph, options, std::move(rules));
-  partition = &merger.partition;
   // Producer-consumer fusion until nothing changes, then fusions with several outputs, as XLA's passes follow each other.
   while (merger.mergeAlongEdges()) {
   }
