@@ -139,6 +139,13 @@ public:
     type.shape[along] = count;
     return add(std::move(primitive), {ElementType::I64, type.shape});
   }
+  ValueId softmax(ValueId x, unsigned axis) {
+    ValueId exp = map(
+        ScalarOpcode::Exp,
+        {map(ScalarOpcode::Sub, {x, reduce(ScalarOpcode::Max, x, {axis})})});
+    return map(ScalarOpcode::Div,
+               {exp, reduce(ScalarOpcode::Add, exp, {axis})});
+  }
   ValueId transpose(ValueId operand, std::vector<unsigned> order) {
     const TensorType type = graph.type(operand);
     Shape shape;

@@ -101,24 +101,11 @@ TEST(OpenSizes, AKnownValueMakesThemNumbersWhenItIsLoaded) {
 }
 
 TEST(OpenSizes, WorkspaceOfAnotherSizeStartsAtZero) {
-  // count_runs on a workspace of n * 4 bytes.
-  Program program;
-  Dim n = Dim::symbol(program.symbols.getOrCreate("n"));
+  SymbolTable symbols;
+  Dim n = Dim::symbol(symbols.getOrCreate("n"));
+  Program program = countRuns(n * 4);
+  program.symbols = symbols;
   program.inputs = {{"x", ElementType::F32, {n}}};
-  program.outputs = {{"count", ElementType::I32, {1}}};
-  TargetProgram target;
-  target.target = "host";
-  target.code = kernelsObject();
-  KernelCode kernel;
-  kernel.symbol = "count_runs";
-  kernel.arguments = {{ElementType::I32, 1, true}, {ElementType::I32, 1, true}};
-  kernel.rows = 1;
-  target.kernels = {kernel};
-  Step step;
-  step.args = {workspace(4), output(0, 4)};
-  target.steps = {step};
-  target.workspaceBytes = n * 4;
-  program.targets = {target};
   auto session = open(std::move(program));
   auto context = session->createContext();
   std::vector<float> x(8);

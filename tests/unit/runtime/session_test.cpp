@@ -155,22 +155,7 @@ TEST(Session, ContextsRunAtTheSameTime) {
 }
 
 TEST(Session, WorkspaceStartsAtZeroAndStaysPerContext) {
-  Program program;
-  program.outputs = {{"count", ElementType::I32, {1}}};
-  TargetProgram target;
-  target.target = "host";
-  target.code = kernelsObject();
-  KernelCode kernel;
-  kernel.symbol = "count_runs";
-  kernel.arguments = {{ElementType::I32, 1, true}, {ElementType::I32, 1, true}};
-  kernel.rows = 1;
-  target.kernels = {kernel};
-  Step step;
-  step.args = {workspace(4), output(0, 4)};
-  target.steps = {step};
-  target.workspaceBytes = 4;
-  program.targets = {target};
-  auto session = open(std::move(program));
+  auto session = open(countRuns(4));
   auto first = session->createContext(), second = session->createContext();
   auto count = [](ExecutionContext &context) {
     int32_t value = -1;

@@ -69,6 +69,25 @@ Program addAndDouble(int64_t rows) {
   return program;
 }
 
+Program countRuns(Dim workspaceBytes) {
+  Program program;
+  program.outputs = {{"count", ElementType::I32, {1}}};
+  TargetProgram target;
+  target.target = "host";
+  target.code = kernelsObject();
+  KernelCode kernel;
+  kernel.symbol = "count_runs";
+  kernel.arguments = {{ElementType::I32, 1, true}, {ElementType::I32, 1, true}};
+  kernel.rows = 1;
+  target.kernels = {kernel};
+  Step step;
+  step.args = {workspace(4), output(0, 4)};
+  target.steps = {step};
+  target.workspaceBytes = std::move(workspaceBytes);
+  program.targets = {target};
+  return program;
+}
+
 Program openProgram() {
   Program program;
   program.model = "open";

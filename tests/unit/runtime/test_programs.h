@@ -29,6 +29,10 @@ BufferRef workspace(int64_t bytes);
 /// constant 0.
 Program addAndDouble(int64_t rows);
 
+/// Without inputs; its output is how often this context has run, counted in the
+/// first element of a workspace of that size.
+Program countRuns(Dim workspaceBytes);
+
 /// x f32[n x 16] -> y = 4 * x, over the arena, with a scratch row that grows
 /// with n (the kernel needs 64 bytes of it); n in [1, 1024], a multiple of 4.
 Program openProgram();

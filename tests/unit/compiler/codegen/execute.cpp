@@ -109,6 +109,45 @@ void runOnHost(const StageProgram &program, KernelSchedule schedule,
   close(file);
 }
 
+std::vector<simulator::Finding> launchOnSimulator(const StageProgram &program,
+                                                  const GpuKernel &kernel,
+                                                  std::vector<Bytes> &buffers,
+                                                  uint64_t seed) {
+  simulator::Diagnostic diagnostic;
+  auto module = simulator::Module::parse(kernel.ptx, diagnostic);
+  if (!module) {
+    ADD_FAILURE() << diagnostic.message << "\n" << kernel.ptx;
+    return {};
+  }
+  simulator::Memory memory;
+  std::vector<simulator::Argument> arguments;
+  std::vector<uint64_t> addresses;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    std::string name = "arg" + std::to_string(i);
+    bool isInput = !program.arguments[i].isOutput;
+    uint64_t address = memory.allocate(buffers[i].size(), name);
+    if (isInput)
+      memory.write(address, buffers[i].data(), buffers[i].size());
+    addresses.push_back(address);
+    arguments.push_back(simulator::Argument::buffer(
+        {name, address, buffers[i].size(), isInput}));
+  }
+  simulator::LaunchConfig config;
+  config.grid[0] = kernel.grid[0];
+  config.block[0] = kernel.block[0];
+  config.sharedBytes = kernel.sharedBytes;
+  config.seed = seed;
+  simulator::LaunchResult result =
+      simulator::launch(*module, kernel.symbol, memory, arguments, config);
+  EXPECT_FALSE(result.error)
+      << program.name << ": " << result.error.message << "\n"
+      << kernel.ptx;
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (program.arguments[i].isOutput)
+      memory.read(addresses[i], buffers[i].data(), buffers[i].size());
+  return std::move(result.findings);
+}
+
 void expectEqual(const StageProgram &program, const std::vector<Bytes> &actual,
                  const std::vector<Bytes> &expected, Tolerance tolerance,
                  const std::string &what) {

@@ -1,9 +1,12 @@
-// Executes generated kernels: host objects in this process.
+// Executes generated kernels: host objects in this process, PTX on the
+// simulator.
 #ifndef LOCKSTITCH_TESTS_CODEGEN_EXECUTE_H
 #define LOCKSTITCH_TESTS_CODEGEN_EXECUTE_H
 
 #include "compiler/codegen/codegen.h"
 #include "reference.h"
+
+#include "runtime/device/simulator/simulator.h"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +29,13 @@ std::vector<Bytes> makeBuffers(const StageProgram &program, uint32_t seed = 1);
 void runOnHost(const StageProgram &program, KernelSchedule schedule,
                std::vector<Bytes> &buffers,
                const HostTarget &target = hostTarget());
+
+/// Runs `kernel`, made of `program`, on the simulator with all checks and reads
+/// the outputs back into `buffers`. What it found.
+std::vector<simulator::Finding>
+launchOnSimulator(const StageProgram &program, const GpuKernel &kernel,
+                  std::vector<Bytes> &buffers,
+                  uint64_t seed = simulator::LaunchConfig().seed);
 
 struct Tolerance {
   double relative = 0, absolute = 0;

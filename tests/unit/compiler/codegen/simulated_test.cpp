@@ -4,8 +4,6 @@
 #include "execute.h"
 #include "sample_kernels.h"
 
-#include "runtime/device/simulator/simulator.h"
-
 #include <bit>
 #include <cstring>
 #include <random>
@@ -18,37 +16,9 @@ void runOnSimulator(const StageProgram &program, const KernelSchedule &schedule,
                     std::vector<Bytes> &buffers, unsigned sm, uint64_t seed) {
   Result<GpuKernel> kernel = generator().emitPtx(program, schedule, {sm});
   ASSERT_TRUE(kernel.ok()) << kernel.error().messages[0].reason;
-  simulator::Diagnostic diagnostic;
-  auto module = simulator::Module::parse(kernel->ptx, diagnostic);
-  ASSERT_TRUE(module) << diagnostic.message << "\n" << kernel->ptx;
-  simulator::Memory memory;
-  std::vector<simulator::Argument> arguments;
-  std::vector<uint64_t> addresses;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    uint64_t address =
-        memory.allocate(buffers[i].size(), "arg" + std::to_string(i));
-    if (!program.arguments[i].isOutput)
-      memory.write(address, buffers[i].data(), buffers[i].size());
-    addresses.push_back(address);
-    arguments.push_back(simulator::Argument::buffer(
-        {"arg" + std::to_string(i), address, buffers[i].size(),
-         !program.arguments[i].isOutput}));
-  }
-  simulator::LaunchConfig config;
-  config.grid[0] = kernel->grid[0];
-  config.block[0] = kernel->block[0];
-  config.sharedBytes = kernel->sharedBytes;
-  config.seed = seed;
-  simulator::LaunchResult result =
-      simulator::launch(*module, kernel->symbol, memory, arguments, config);
-  ASSERT_FALSE(result.error)
-      << program.name << ": " << result.error.message << "\n"
-      << kernel->ptx;
-  for (const simulator::Finding &finding : result.findings)
+  for (const simulator::Finding &finding :
+       launchOnSimulator(program, *kernel, buffers, seed))
     ADD_FAILURE() << finding.toText(program.name) << "\n" << kernel->ptx;
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (program.arguments[i].isOutput)
-      memory.read(addresses[i], buffers[i].data(), buffers[i].size());
 }
 
 /// Does the value of `program` depend on the order of a sum, or on how well a

@@ -5,8 +5,6 @@
 #include "execute.h"
 #include "sample_kernels.h"
 
-#include "runtime/device/simulator/simulator.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -36,38 +34,15 @@ Outcome runWith(const StageProgram &program, const KernelSchedule &schedule,
   Outcome outcome;
   if (!kernel.ok())
     return outcome;
-  simulator::Diagnostic diagnostic;
-  auto module = simulator::Module::parse(kernel->ptx, diagnostic);
-  EXPECT_TRUE(module) << diagnostic.message;
   std::vector<Bytes> expected = makeBuffers(program),
                      buffers = makeBuffers(program);
   interpret(program, expected);
-  simulator::Memory memory;
-  std::vector<simulator::Argument> arguments;
-  std::vector<uint64_t> addresses;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    uint64_t address =
-        memory.allocate(buffers[i].size(), "arg" + std::to_string(i));
-    if (!program.arguments[i].isOutput)
-      memory.write(address, buffers[i].data(), buffers[i].size());
-    addresses.push_back(address);
-    arguments.push_back(simulator::Argument::buffer(
-        {"arg" + std::to_string(i), address, buffers[i].size(),
-         !program.arguments[i].isOutput}));
-  }
-  simulator::LaunchConfig config;
-  config.grid[0] = kernel->grid[0];
-  config.block[0] = kernel->block[0];
-  config.sharedBytes = kernel->sharedBytes;
-  simulator::LaunchResult result =
-      simulator::launch(*module, kernel->symbol, memory, arguments, config);
-  EXPECT_FALSE(result.error) << result.error.message;
-  for (const simulator::Finding &finding : result.findings)
+  for (const simulator::Finding &finding :
+       launchOnSimulator(program, *kernel, buffers))
     outcome.findings.insert(std::string(simulator::name(finding.kind)));
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!program.arguments[i].isOutput)
       continue;
-    memory.read(addresses[i], buffers[i].data(), buffers[i].size());
     for (size_t at = 0; at + 4 <= buffers[i].size(); at += 4) {
       float want, got;
       std::memcpy(&want, expected[i].data() + at, 4);

@@ -27,8 +27,8 @@ HostTensor numbers(const TensorType &type, uint32_t seed) {
   return tensor;
 }
 
-/// A graph of one call; lowered it must have no call and the same values.
-void check(LibraryCall call, Shape a, Shape b, Shape result) {
+/// y = call(a, b).
+PrimitiveGraph graphOf(LibraryCall call, Shape a, Shape b, Shape result) {
   ElementType type = operandType(call);
   PrimitiveGraph graph;
   Primitive primitive;
@@ -41,6 +41,13 @@ void check(LibraryCall call, Shape a, Shape b, Shape result) {
   primitive.call = std::move(call);
   graph.outputs = {graph.add(std::move(primitive), {type, result})};
   graph.outputNames = {"y"};
+  return graph;
+}
+
+/// Lowered the graph of a call must have no call and the same values.
+void check(LibraryCall call, Shape a, Shape b, Shape result) {
+  ElementType type = operandType(call);
+  PrimitiveGraph graph = graphOf(std::move(call), a, b, std::move(result));
   ASSERT_EQ(graph.verify().value_or(""), "");
   std::vector<HostTensor> inputs = {numbers({type, a}, 1),
                                     numbers({type, b}, 2)};
@@ -101,17 +108,9 @@ TEST(LowerLibraryCalls, HeadsAreReadAndWrittenWhereTheyLie) {
 }
 
 TEST(LowerLibraryCalls, AResultThatIsNoPermutationStaysACall) {
-  PrimitiveGraph graph;
-  Primitive primitive;
-  primitive.kind = Primitive::Kind::Library;
-  primitive.name = "call";
-  primitive.origins = {0};
-  graph.origins.push_back({"call", "", false, Origin::Fate::Primitive});
-  primitive.operands = {graph.addInput("a", {ElementType::F32, {2, 3}}),
-                        graph.addInput("b", {ElementType::F32, {3, 4}})};
-  primitive.call =
-      product(ElementType::F32, {}, 2, 4, 3, {3, 1}, {4, 1}, {8, 2});
-  graph.add(std::move(primitive), {ElementType::F32, {4, 4}});
+  PrimitiveGraph graph =
+      graphOf(product(ElementType::F32, {}, 2, 4, 3, {3, 1}, {4, 1}, {8, 2}),
+              {2, 3}, {3, 4}, {4, 4});
   lowerLibraryCalls(graph, [](const LibraryCall &) { return false; });
   EXPECT_EQ(graph.primitives[0].kind, Primitive::Kind::Library);
 }

@@ -26,26 +26,17 @@ Plan planOf(PrimitiveGraph &graph,
   return *plan;
 }
 
-ValueId softmax(GraphMaker &maker, ValueId x, unsigned axis) {
-  ValueId exp =
-      maker.map(ScalarOpcode::Exp,
-                {maker.map(ScalarOpcode::Sub,
-                           {x, maker.reduce(ScalarOpcode::Max, x, {axis})})});
-  return maker.map(ScalarOpcode::Div,
-                   {exp, maker.reduce(ScalarOpcode::Add, exp, {axis})});
-}
-
 TEST(Explore, SoftmaxIsOneKernelOverAnyAxis) {
   for (unsigned axis : {0u, 1u, 2u}) {
     GraphMaker maker;
-    maker.output(softmax(maker, maker.input({6, 10, 40}), axis));
+    maker.output(maker.softmax(maker.input({6, 10, 40}), axis));
     EXPECT_EQ(planOf(maker.graph).numKernels(), 1) << "axis " << axis;
   }
 }
 
 TEST(Explore, WithoutAnExplorerEveryPrimitiveIsAKernel) {
   GraphMaker maker;
-  maker.output(softmax(maker, maker.input({6, 40}), 1));
+  maker.output(maker.softmax(maker.input({6, 40}), 1));
   EXPECT_EQ(planOf(maker.graph, Explorer::None).numKernels(), 5);
 }
 
@@ -99,7 +90,7 @@ TEST(Explore, AScanOfFewLongLinesStaysAlone) {
 
 TEST(Explore, WhatLanesFoldTogetherNoLaneOfAScanFoldsAlone) {
   GraphMaker maker;
-  ValueId p = softmax(maker, maker.input({64, 100}), 1);
+  ValueId p = maker.softmax(maker.input({64, 100}), 1);
   maker.output(maker.scan(ScalarOpcode::Add, p, 1));
   Plan plan = planOf(maker.graph);
   EXPECT_EQ(plan.numKernels(), 2);
@@ -236,7 +227,7 @@ TEST(Explore, EqualKernelsAreJudgedOnce) {
 TEST(ExploreXla, AReductionEndsItsFusion) {
   GraphMaker maker;
   ValueId x = maker.input({64, 256});
-  maker.output(softmax(maker, x, 1));
+  maker.output(maker.softmax(x, 1));
   PrimitiveGraph &graph = maker.graph;
   Plan plan = planOf(graph, Explorer::Xla);
   // max | sub exp sum | (sub exp again: here its value) div

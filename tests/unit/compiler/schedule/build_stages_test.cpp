@@ -1,8 +1,8 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/planner/explore.h"
 #include "compiler/schedule/choose_schedule.h"
-#include "tests/unit/compiler/graph_maker.h"
 #include "tests/unit/compiler/random_graph.h"
+#include "tests/unit/compiler/schedule/kernel_specs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,15 +12,6 @@ using namespace lockstitch::testing;
 using ::testing::HasSubstr;
 
 namespace {
-
-KernelSpec everything(const PrimitiveGraph &graph) {
-  KernelSpec spec{"k", {}, {}};
-  for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
-    spec.members.push_back(id);
-  for (ValueId output : graph.outputs)
-    spec.outputs.push_back(storageRoot(graph, output));
-  return spec;
-}
 
 StageProgram built(const PrimitiveGraph &graph, StageOptions options = {}) {
   auto result = buildStages(graph, everything(graph), options);
@@ -37,19 +28,6 @@ std::string refused(const PrimitiveGraph &graph) {
   if (auto *refusal = std::get_if<Refusal>(&result))
     return refusal->reason;
   return "built";
-}
-
-PrimitiveGraph softmaxGraph(int64_t rows, int64_t columns) {
-  GraphMaker maker;
-  ValueId x = maker.input({rows, columns});
-  ValueId exp =
-      maker.map(ScalarOpcode::Exp,
-                {maker.map(ScalarOpcode::Sub,
-                           {x, maker.reduce(ScalarOpcode::Max, x, {1})})});
-  maker.output(maker.map(ScalarOpcode::Div,
-                         {exp, maker.reduce(ScalarOpcode::Add, exp, {1})}));
-  computeStorageRoots(maker.graph);
-  return std::move(maker.graph);
 }
 
 TEST(BuildStages, SoftmaxReadsItsInputOnceAndSharesATileSlot) {

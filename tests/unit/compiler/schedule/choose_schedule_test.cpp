@@ -1,7 +1,7 @@
 // The choice among candidates: what wins, what a person may ask for, and how long it takes.
 #include "compiler/schedule/candidates.h"
 #include "compiler/schedule/choose_schedule.h"
-#include "tests/unit/compiler/graph_maker.h"
+#include "tests/unit/compiler/schedule/kernel_specs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,28 +13,6 @@ using namespace lockstitch::testing;
 using ::testing::HasSubstr;
 
 namespace {
-
-KernelSpec everything(const PrimitiveGraph &graph) {
-  KernelSpec spec{"k", {}, {}};
-  for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
-    spec.members.push_back(id);
-  for (ValueId output : graph.outputs)
-    spec.outputs.push_back(storageRoot(graph, output));
-  return spec;
-}
-
-PrimitiveGraph softmax(int64_t rows, int64_t columns) {
-  GraphMaker maker;
-  ValueId x = maker.input({rows, columns});
-  ValueId exp =
-      maker.map(ScalarOpcode::Exp,
-                {maker.map(ScalarOpcode::Sub,
-                           {x, maker.reduce(ScalarOpcode::Max, x, {1})})});
-  maker.output(maker.map(ScalarOpcode::Div,
-                         {exp, maker.reduce(ScalarOpcode::Add, exp, {1})}));
-  computeStorageRoots(maker.graph);
-  return std::move(maker.graph);
-}
 
 PrimitiveGraph pointwise(int64_t elements) {
   GraphMaker maker;
@@ -63,7 +41,7 @@ std::string pinned(const PrimitiveGraph &graph, const char *text,
 TEST(ChooseSchedule, AtLeastAsGoodAsTheRuleAndWithReasonsForTheRest) {
   for (int64_t rows : {1, 13, 1000, 100000})
     for (int64_t columns : {7, 96, 1000, 4096, 50000}) {
-      PrimitiveGraph graph = softmax(rows, columns);
+      PrimitiveGraph graph = softmaxGraph(rows, columns);
       auto chosen = chooseSchedule(graph, everything(graph), gpu());
       ASSERT_TRUE(std::holds_alternative<ScheduleChoice>(chosen));
       const ScheduleChoice &choice = std::get<ScheduleChoice>(chosen);
@@ -111,7 +89,7 @@ TEST(ChooseSchedule, FewRowsAreSpreadOverTheMachine) {
 }
 
 TEST(ChooseSchedule, LongRowsComputeAgainWhenTilesFitNowhere) {
-  PrimitiveGraph graph = softmax(4, 200000);
+  PrimitiveGraph graph = softmaxGraph(4, 200000);
   auto chosen = chooseSchedule(graph, everything(graph), gpu());
   ASSERT_TRUE(std::holds_alternative<ScheduleChoice>(chosen));
   const ScheduleChoice &choice = std::get<ScheduleChoice>(chosen);
@@ -123,7 +101,7 @@ TEST(ChooseSchedule, LongRowsComputeAgainWhenTilesFitNowhere) {
 }
 
 TEST(ChooseSchedule, WhatIsAskedForIsHeldFast) {
-  PrimitiveGraph graph = softmax(64, 4096);
+  PrimitiveGraph graph = softmaxGraph(64, 4096);
   EXPECT_EQ(
       pinned(graph, "vector 2 threads_per_row 256 looped", gpu()),
       "vector 2 threads_per_row 256 rows_per_block 1 grid 64 shared 16448 "
@@ -136,14 +114,14 @@ TEST(ChooseSchedule, WhatIsAskedForIsHeldFast) {
               HasSubstr("rows_per_block 64 grid 16"));
   EXPECT_THAT(pinned(pointwise(4096), "vector 2", gpu()),
               HasSubstr("vector 2 threads_per_row 1"));
-  EXPECT_THAT(pinned(softmax(64, 4096), "vector 4 rows_per_task 9", {}),
+  EXPECT_THAT(pinned(softmaxGraph(64, 4096), "vector 4 rows_per_task 9", {}),
               HasSubstr("vector 4"));
-  EXPECT_THAT(pinned(softmax(64, 4096), "vector 4 rows_per_task 9", {}),
+  EXPECT_THAT(pinned(softmaxGraph(64, 4096), "vector 4 rows_per_task 9", {}),
               HasSubstr("rows_per_task 9"));
 }
 
 TEST(ChooseSchedule, WhatDoesNotFitIsRefusedWithTheReason) {
-  PrimitiveGraph graph = softmax(64, 4098);
+  PrimitiveGraph graph = softmaxGraph(64, 4098);
   struct {
     const char *text, *says;
   } cases[] = {
@@ -200,7 +178,7 @@ TEST(ScheduleMemory, EqualKernelsAreChosenOnce) {
 
 // The budget is a millisecond of a machine's time; a busy or sanitised one gets ten.
 TEST(ChooseSchedule, TakesLessThanAMillisecondForAKernel) {
-  PrimitiveGraph graph = softmax(4096, 4096);
+  PrimitiveGraph graph = softmaxGraph(4096, 4096);
   KernelSpec spec = everything(graph);
   auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i)

@@ -1,7 +1,7 @@
 // Where lanes wait for each other, printed.
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/place_syncs.h"
-#include "tests/unit/compiler/graph_maker.h"
+#include "tests/unit/compiler/schedule/kernel_specs.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,6 @@ using namespace lockstitch;
 using namespace lockstitch::testing;
 
 namespace {
-
-KernelSpec everything(const PrimitiveGraph &graph) {
-  KernelSpec spec{"k", {}, {}};
-  for (PrimitiveId id = 0; id < graph.primitives.size(); ++id)
-    spec.members.push_back(id);
-  for (ValueId output : graph.outputs)
-    spec.outputs.push_back(storageRoot(graph, output));
-  return spec;
-}
 
 StageProgram built(GraphMaker &maker) {
   computeStorageRoots(maker.graph);
@@ -39,13 +30,7 @@ std::string syncsOf(const StageProgram &program, unsigned threads,
 
 StageProgram softmax(int64_t columns) {
   GraphMaker maker;
-  ValueId x = maker.input({8, columns});
-  ValueId exp =
-      maker.map(ScalarOpcode::Exp,
-                {maker.map(ScalarOpcode::Sub,
-                           {x, maker.reduce(ScalarOpcode::Max, x, {1})})});
-  maker.output(maker.map(ScalarOpcode::Div,
-                         {exp, maker.reduce(ScalarOpcode::Add, exp, {1})}));
+  maker.output(maker.softmax(maker.input({8, columns}), 1));
   return built(maker);
 }
 
